@@ -10,6 +10,7 @@ import (
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/decision"
+	"github.com/sluice-go/sluice/internal/runner"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -335,7 +336,9 @@ func (b *Breaker) Do(ctx context.Context, fn func(context.Context) error) error 
 	}
 	means := meaning{outcome: reducer.Fail}
 	defer func() { b.settle(ctx, permit, means, err) }()
-	means, err = b.result(ctx, nil, fn(ctx))
+	failed := fn(ctx)
+	means.outcome = runner.Unclassified(failed) // where a classifier panics
+	means, err = b.result(ctx, nil, failed)
 	return err
 }
 

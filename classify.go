@@ -6,8 +6,10 @@ import "github.com/sluice-go/sluice/reducer"
 // returned. It is called with an empty step for the attempt itself, which decides
 // whether a retry follows, how a hedged round goes on and which outcome events have; and
 // then with the name of each breaker and adaptive step of the policy, for what that step
-// counts. It returns OK, Fail, Throttle or Ignore, or 0 for the outcome without it: of
-// the attempt, what WithClassify and Outcomer say; of a step, that of the attempt.
+// counts. It returns OK, Fail, Throttle or Ignore. 0, and any other value that is no outcome,
+// is the outcome without it: of the attempt, what WithClassify and Outcomer say; of a step,
+// that of the attempt. Where it panics, the panic goes on to the caller, and the attempt
+// counts as without it: OK without an error, else Fail.
 //
 // It is not called for an attempt whose caller has cancelled. A step does not count
 // what it returns for an attempt that was cut by a timeout, cancelled or lost to

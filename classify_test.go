@@ -168,7 +168,7 @@ func TestClassifyResultPanics(t *testing.T) {
 		sluice.WithClassifyResult(func(string, any, error) reducer.Outcome { panic("classifier") }))
 	assert.Equal(t, "classifier", recovered(func() { _ = do(p, ok) }))
 	assert.EqualValues(t, 1, state(t, p, "bulkhead").Free)
-	assert.Equal(t, "closed failed 1/1", state(t, p, "breaker").Text)
+	assert.Equal(t, "closed failed 0/1", state(t, p, "breaker").Text)
 }
 
 func TestLastValueKeepsOtherErrors(t *testing.T) {

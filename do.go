@@ -86,7 +86,13 @@ func DoWith[T any](ctx context.Context, p *Pipeline, q Request, fn func(context.
 // answers that are still read when the function has returned, and works where
 // Request.Holdable is set; elsewhere release does nothing. When another attempt
 // follows, or the function panics, the runner releases automatically.
-func Hold(ctx context.Context) (release func()) { return runner.Hold(ctx) }
+func Hold(ctx context.Context) (release func()) { return runner.Hold(ctx, false) }
+
+// HoldTimed is Hold with the deadlines of the policy: at the first of them, and where the
+// caller's context ends, the context of the attempt ends, with a TimeoutError as its cause
+// for a deadline of the policy, and what is held is released. The attempt is not told or
+// counted again.
+func HoldTimed(ctx context.Context) (release func()) { return runner.Hold(ctx, true) }
 
 // Extend has the attempt whose function got ctx go on beyond the function's end, until
 // done is called with its outcome, once and on any goroutine; further calls do nothing.

@@ -254,8 +254,8 @@ func after(text string, err error) string {
 	return text + " (last attempt: " + err.Error() + ")"
 }
 
-// Outcomer is implemented by errors that carry their outcome. 0, and any other value that
-// is no outcome, is Fail.
+// Outcomer is implemented by errors that carry their outcome. An error whose outcome is 0, or
+// another value that is no outcome, is as one that carries none.
 type Outcomer interface{ Outcome() reducer.Outcome }
 
 // RetryAfterer is implemented by errors that carry a retry delay of the
@@ -311,25 +311,25 @@ func (s *settings) Classify(ctx context.Context, err error) (o reducer.Outcome, 
 		after, hasRetryAfter = carrier.RetryAfter()
 	}
 	_, late := own.(*TimeoutError)
-	switch {
-	case outcomer && !(s.classify != nil && (refused || late)):
-		return orFail(own.Outcome()), hasRetryAfter, after
+	if outcomer && !(s.classify != nil && (refused || late)) {
+		if o = runner.Classified(own.Outcome()); o != 0 {
+			return o, hasRetryAfter, after
+		}
+	}
 	// An error that looks like a cancellation may be the attempt's own; only
 	// the caller's context says whether the caller cancelled.
-	case errors.Is(ctx.Err(), context.Canceled):
+	if errors.Is(ctx.Err(), context.Canceled) {
 		return reducer.Cancelled, false, 0
-	case s.classify != nil:
-		return orFail(s.classify(err)), hasRetryAfter, after
+	}
+	if s.classify != nil {
+		if o = runner.Classified(s.classify(err)); o != 0 {
+			return o, hasRetryAfter, after
+		}
+		if refused || late {
+			return own.Outcome(), hasRetryAfter, after
+		}
 	}
 	return reducer.Fail, hasRetryAfter, after
-}
-
-// orFail returns an outcome of the caller's, or Fail for a value that is none.
-func orFail(o reducer.Outcome) reducer.Outcome {
-	if o == 0 || o > reducer.Cancelled {
-		return reducer.Fail
-	}
-	return o
 }
 
 // ClassifyResult implements runner.API.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/internal/runner"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -52,6 +53,7 @@ func Execute[T any](ctx context.Context, m Mechanism, fn func(context.Context) (
 	means := meaning{outcome: reducer.Fail}
 	defer func() { m.settle(ctx, permit, means, err) }()
 	value, err = fn(ctx)
+	means.outcome = runner.Unclassified(err) // where a classifier panics
 	var boxed any
 	if m.classifies() {
 		boxed = value

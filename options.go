@@ -109,9 +109,10 @@ func WithRequestID(f func(context.Context) string) Option {
 // WithClassify sets the function that classifies the errors of a function guarded by
 // a Pipeline, Set, Breaker or Retrier: Fail is retried and breakers count it, Throttle
 // is retried and not counted, Ignore is neither, OK is a success. 0, and any other value
-// that is no outcome, is Fail. It is not called for
+// that is no outcome, is the outcome without f. It is not called for
 // an error that is an Outcomer, except the RejectedError and the TimeoutError of a
-// policy or mechanism inside the function. Default: every error is Fail.
+// policy or mechanism inside the function. Where f panics, the panic goes on to the caller,
+// and the error counts as Fail. Default: every error is Fail.
 func WithClassify(f func(error) reducer.Outcome) Option {
 	return func(s *settings) { s.classify, s.given = f, s.given|optionClassify }
 }

@@ -22,7 +22,7 @@ const built = (entry: string) => ({
   test: {
     ...shared,
     name: `built: ${entry}`,
-    include: ['limiter', 'breaker', 'bulkhead', 'pipeline', 'hedge', 'fetch', 'lone-retry', 'step'].map(
+    include: ['limiter', 'breaker', 'bulkhead', 'pipeline', 'hedge', 'fetch', 'lone-retry', 'step', 'body'].map(
       (name) => `test/${name}.test.ts`,
     ),
   },

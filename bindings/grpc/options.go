@@ -71,7 +71,8 @@ func WithOutcomes(o policy.Outcomes) Option { return option(func(s *settings) { 
 
 // WithOutcome says what the end of an attempt means beside its status. f gets the reply,
 // nil for a stream and for a failed call, and the error, nil for none, with what the status
-// means by the policy's `outcomes`; it returns what they mean. It is called on several
+// means by the policy's `outcomes`; it returns what they mean, and 0, or another value that is
+// no outcome, for what the status means. It is called on several
 // goroutines at once where a call is hedged, and not for what ended with its context.
 // Default: the status alone.
 func WithOutcome(f func(c *Call, reply any, err error, byStatus reducer.Outcome) reducer.Outcome) Option {

@@ -51,7 +51,7 @@ func (s *settings) outcomeOf(g *guard, c *Call, reply any, err error, why policy
 	if err != nil {
 		reply = nil
 	}
-	return s.outcome(c, reply, err, outcome)
+	return guards.Asked(s.outcome(c, reply, err, outcome), outcome)
 }
 
 // retryAfter returns the delay that a failure asks for: that of the pushback in its

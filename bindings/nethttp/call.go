@@ -34,16 +34,17 @@ type call struct {
 	last       *http.Response // of the last attempt, when it is not good
 	body       *download      // of last
 	details    *Details
-	room       Details         // of details
-	field      [1]string       // the value of RateLimit
-	sending    atomic.Bool     // an attempt was handed over, and closes its body
-	returned   bool            // no attempt panicked
-	ended      bool            // nothing panicked
-	own        *clientDeadline // nil for none
-	once       string          // why the request is sent once, empty where it need not
-	stalls     bool            // an attempt may wait for the body
-	pauses     *pauses         // of the latest attempt, where the body of its answer is a part of the call
-	uploaded   time.Duration   // of that attempt, in which it waited for the body of the request
+	room       Details             // of details
+	field      [1]string           // the value of RateLimit
+	sending    atomic.Bool         // an attempt was handed over, and closes its body
+	returned   bool                // no attempt panicked
+	ended      bool                // nothing panicked
+	own        *clientDeadline     // nil for none
+	crash      atomic.Pointer[any] // of WithResponseOutcome, nil for none
+	once       string              // why the request is sent once, empty where it need not
+	stalls     bool                // an attempt may wait for the body
+	pauses     *pauses             // of the latest attempt, where the body of its answer is a part of the call
+	uploaded   time.Duration       // of that attempt, in which it waited for the body of the request
 
 	// Of a request that may be hedged, whose attempts run beside each other.
 	hedged  bool
@@ -182,6 +183,7 @@ func (c *call) attempt(ctx context.Context) (*http.Response, error) {
 	if c.t.whole && !c.hedged {
 		c.pauses = newPauses(c.t.now)
 	}
+	ctx, idle := c.idle(ctx)
 	ctx = &attemptContext{ctx, details}
 	var req *http.Request
 	if c.t.change != nil || c.t.hop.any() {
@@ -204,20 +206,23 @@ func (c *call) attempt(ctx context.Context) (*http.Response, error) {
 	resp, err := c.t.next.RoundTrip(req)
 	switch {
 	case err != nil:
+		idle.end()
 		return nil, c.failed(ctx, err)
 	case resp == nil:
+		idle.end()
 		return nil, &guards.AttemptError{Err: errNoAnswer, Result: reducer.Ignore}
 	}
 	taken := false
 	defer func() {
 		if !taken { // after a panic too
 			closeBody(resp)
+			idle.end()
 		}
 	}()
 	if err := validAnswer(resp); err != nil {
 		return nil, c.failed(ctx, err)
 	}
-	resp, err = c.answered(ctx, resp, details)
+	resp, err = c.answered(ctx, resp, details, idle)
 	taken = true
 	if err == nil && c.guard.view().slowed(began, c.t.now, c.upload.took()-waited) {
 		err = &guards.AttemptError{Err: errSlowClient, Result: reducer.Cancelled}
@@ -281,6 +286,18 @@ func (c *attemptContext) Follow() {
 func (c *attemptContext) Detach(h *attempt.Hook) bool {
 	p, ok := c.Context.(attempt.Hooked)
 	return ok && p.Detach(h)
+}
+
+// meaning asks WithResponseOutcome what an answer means.
+func (c *call) meaning(resp *http.Response, byStatus reducer.Outcome) (outcome reducer.Outcome) {
+	defer func() {
+		if crash := recover(); crash != nil {
+			// The panic is not one of the dependency, for which it would count where it went on here.
+			c.crash.CompareAndSwap(nil, &crash)
+			outcome = byStatus
+		}
+	}()
+	return guards.Asked(c.t.responseOutcome(resp, byStatus), byStatus)
 }
 
 // begins returns the details of an attempt that begins. Those of a hedged request
@@ -348,9 +365,30 @@ func (c *call) failed(ctx context.Context, err error) error {
 	return c.kept(e)
 }
 
+// idle returns the context of an attempt, which ends when no part of its answer comes, and
+// what ends it; nil where nothing does.
+func (c *call) idle(ctx context.Context) (context.Context, *idle) {
+	if c.t.idle <= 0 {
+		return ctx, nil
+	}
+	i := &idle{after: c.t.idle, err: &sluice.TimeoutError{Policy: c.guard.pipeline.Name(), Step: "idle"}}
+	ctx, i.cancel = context.WithCancelCause(ctx)
+	return ctx, i
+}
+
+// hold keeps what the attempt has until the body of its answer is over. The policy's
+// timeouts cut the body as well, unless it is a connection that was upgraded, or goes to the
+// client of a proxy, whose bounds are those of the document.
+func (c *call) hold(ctx context.Context, resp *http.Response) (release func()) {
+	if c.in != nil || c.t.headers || resp.StatusCode == http.StatusSwitchingProtocols {
+		return sluice.Hold(ctx)
+	}
+	return sluice.HoldTimed(ctx)
+}
+
 // answered gives an answer its meaning.
-func (c *call) answered(ctx context.Context, resp *http.Response, details *Details) (*http.Response, error) {
-	body := newDownload(resp, sluice.Hold(ctx))
+func (c *call) answered(ctx context.Context, resp *http.Response, details *Details, idle *idle) (*http.Response, error) {
+	body := newDownload(ctx, resp, c.hold(ctx, resp), idle)
 	status, code := resp.StatusCode, 0
 	result, err := c.grpcResult(resp, body)
 	switch {
@@ -364,7 +402,7 @@ func (c *call) answered(ctx context.Context, resp *http.Response, details *Detai
 	if status != http.StatusSwitchingProtocols {
 		outcome = guards.Outcomes(c.t.outcomes, c.guard.pipeline).OfStatus(status)
 		if c.t.responseOutcome != nil {
-			outcome = c.t.responseOutcome(resp, outcome)
+			outcome = c.meaning(resp, outcome)
 		}
 	}
 	if _, _, ok := sluice.AttemptOf(ctx); ok {

@@ -25,10 +25,11 @@
 // form, so that what is guarded is what is served. A request whose path, or whose
 // key, servers read in different ways is refused with a *RequestError, 400.
 //
-//   - Votes, retries and timeouts end with an answer's headers, with WithWholeAnswers
-//     votes and timeouts with its body. A bulkhead's place and the attempt's context are
-//     held until the answer's body has been read to its end or closed, as it must be
-//     anyway.
+//   - Votes and retries end with an answer's headers, with WithWholeAnswers votes with its
+//     body. A bulkhead's place and the attempt's context are held until the answer's body
+//     has been read to its end or closed, as it must be anyway. Until then a Transport's
+//     timeouts cut the body, too, unless WithHeaderTimeouts is given; those of a Handler
+//     and of Transport.Proxy end with the headers. WithIdleTimeout bounds single reads.
 //   - When the attempts are used up, the last answer is returned as it is, not
 //     an error.
 //   - A Handler does not repeat: it passes a retry or hedge step untouched.

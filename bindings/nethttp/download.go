@@ -1,18 +1,23 @@
 package nethttp
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
 	"sync/atomic"
 	"time"
+
+	"github.com/sluice-go/sluice"
 )
 
 // download is the body of an answer. What the attempt holds is given back when
 // the body was read to its end, failed, or was closed.
 type download struct {
 	io.ReadCloser
+	ctx     context.Context // of the attempt
 	release func()
+	idle    *idle // nil where a read may wait for ever
 	done    atomic.Bool
 	whole   *wholeAnswer // nil where the call ends with the headers
 	ready   bool         // it is short, and no read waits
@@ -24,8 +29,8 @@ type download struct {
 
 // newDownload puts one around the body of an answer. Without a body there is
 // nothing to hold anything for.
-func newDownload(resp *http.Response, release func()) *download {
-	d := &download{ReadCloser: resp.Body, release: release}
+func newDownload(ctx context.Context, resp *http.Response, release func(), idle *idle) *download {
+	d := &download{ReadCloser: resp.Body, ctx: ctx, release: release, idle: idle}
 	if whole, ok := resp.Body.(interface{ Ready() bool }); ok && resp.ContentLength <= smallBytes {
 		d.ready = whole.Ready()
 	}
@@ -58,10 +63,55 @@ func (d *download) over(err error) {
 	if !d.done.CompareAndSwap(false, true) {
 		return
 	}
+	defer d.idle.end()
 	defer d.release()
 	if d.whole != nil {
 		d.whole.done(d.whole.outcome(err))
 	}
+}
+
+// idle ends an answer of which no part comes.
+type idle struct {
+	after  time.Duration
+	err    error
+	cancel context.CancelCauseFunc // of the attempt
+	timer  *time.Timer             // of the present read
+}
+
+// wait begins a read, stop ends it. i may be nil.
+func (i *idle) wait() {
+	switch {
+	case i == nil:
+	case i.timer == nil:
+		i.timer = time.AfterFunc(i.after, func() { i.cancel(i.err) })
+	default:
+		i.timer.Reset(i.after)
+	}
+}
+
+func (i *idle) stop() {
+	if i != nil {
+		i.timer.Stop()
+	}
+}
+
+// end says that the attempt needs its context no longer. i may be nil.
+func (i *idle) end() {
+	if i != nil {
+		i.cancel(nil)
+	}
+}
+
+// cut returns the error of a read: that of a timeout that has cut the answer, which is why the
+// read failed.
+func (d *download) cut(err error) error {
+	if err == nil || err == io.EOF || d.ctx.Err() == nil {
+		return err
+	}
+	if timeout, ok := context.Cause(d.ctx).(*sluice.TimeoutError); ok {
+		return timeout
+	}
+	return err
 }
 
 // aheadBytes are read to see whether an answer has a first byte.
@@ -100,7 +150,10 @@ func (d *download) Read(b []byte) (int, error) {
 	if d.whole != nil {
 		d.whole.reads()
 	}
+	d.idle.wait()
 	n, err := d.ReadCloser.Read(b)
+	d.idle.stop()
+	err = d.cut(err)
 	if d.whole != nil {
 		d.whole.pauses()
 	}

@@ -44,8 +44,10 @@ type settings struct {
 	hop             hop
 	policyOf        func(*http.Request) *sluice.Pipeline
 	responseOutcome func(*http.Response, reducer.Outcome) reducer.Outcome
-	whole           bool // an answer's body is a part of the call
-	admits          bool // the context of a request says what it was admitted by
+	whole           bool          // an answer's body is a part of the call
+	headers         bool          // timeouts end with the headers of an answer
+	idle            time.Duration // the longest read of a body, 0 for any
+	admits          bool          // the context of a request says what it was admitted by
 }
 
 func newSettings(fields bool, options []Option) settings {
@@ -82,9 +84,11 @@ func WithRequest(change func(attempt int, req *http.Request)) Option {
 func WithOutcomes(o policy.Outcomes) Option { return func(s *settings) { s.outcomes = &o } }
 
 // WithResponseOutcome says what an answer means beside its status: f gets the answer
-// with what its status means by the policy's `outcomes`, and returns what it means. It
-// must not read the body. It is not asked about an upgrade (101), nor about an error.
-// Default: the status alone. Transport alone.
+// with what its status means by the policy's `outcomes`, and returns what it means; 0, or
+// another value that is no outcome, is what the status means. It must not read the body. It is
+// not asked about an upgrade (101), nor about an error. Where it panics, the answer counts
+// as its status says and is closed, and the panic goes on. Default: the status alone.
+// Transport alone.
 func WithResponseOutcome(f func(resp *http.Response, byStatus reducer.Outcome) reducer.Outcome) Option {
 	return func(s *settings) { s.responseOutcome = f }
 }
@@ -168,6 +172,18 @@ func WithAdmission() Option { return func(s *settings) { s.admits = true } }
 // and requests that are hedged. What reads an answer without an end, as a stream of
 // events, needs a policy without timeouts, or another Transport.
 func WithWholeAnswers() Option { return func(s *settings) { s.whole = true } }
+
+// WithHeaderTimeouts ends the timeouts of the policy with the headers of an answer, as for
+// answers without an end. Places of bulkheads are held until the body is closed all the same.
+// Default: they cut the body of an answer as well. Transport alone; with Transport.Proxy
+// timeouts end with the headers anyway.
+func WithHeaderTimeouts() Option { return func(s *settings) { s.headers = true } }
+
+// WithIdleTimeout bounds how long a Read of the body of an answer waits for its next part:
+// then the read fails with a *sluice.TimeoutError of the step "idle", and the attempt's
+// places are free. Time in which no Read waits does not count. Default, and 0 or less: none.
+// Transport alone.
+func WithIdleTimeout(d time.Duration) Option { return func(s *settings) { s.idle = d } }
 
 // WithLegacyHeaders adds X-RateLimit-Limit, X-RateLimit-Remaining and
 // X-RateLimit-Reset (seconds) of the tightest limit, for clients that know

@@ -72,7 +72,7 @@ func TestStatusThatIsNone(t *testing.T) {
 }
 
 // TestClassifierPanics has code of the user panic between the answer and its reader: the
-// answer is closed, and nothing is held.
+// answer is closed, nothing is held, and the vote is that without the function.
 func TestClassifierPanics(t *testing.T) {
 	for _, steps := range []string{"[{breaker: {window: {calls: 10}}}, {bulkhead: 1}]", "[{hedge: {after: 1h}}, {breaker: {window: {calls: 10}}}, {bulkhead: 1}]"} {
 		upstream := answers(status(200))
@@ -81,6 +81,6 @@ func TestClassifierPanics(t *testing.T) {
 		assert.Panics(t, func() { _, _ = rt.RoundTrip(get(t, target)) })
 		assert.Zero(t, upstream.bodies.Load())
 		assert.Equal(t, 1, free(t, p))
-		assert.Equal(t, "closed failed 1/1", votes(t, p))
+		assert.Equal(t, "closed failed 0/1", votes(t, p), "the outcome that holds without the function")
 	}
 }

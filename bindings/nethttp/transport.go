@@ -16,6 +16,13 @@ type Transport struct {
 
 // NewTransport guards every request with p. Without next it is
 // http.DefaultTransport.
+//
+// Votes and retries end with the headers of an answer. The places of bulkheads are held, and
+// the timeouts of p cut the answer, until its body has been read to its end or closed: a Read
+// that is cut fails with a *sluice.TimeoutError. A body that is neither read nor closed keeps
+// its place until a timeout of p or the end of the request's context, as it keeps its
+// connection; without these for ever, unless the bulkhead has a lease.
+// WithHeaderTimeouts, WithIdleTimeout and WithWholeAnswers change what holds for bodies.
 func NewTransport(next http.RoundTripper, p *sluice.Pipeline, options ...Option) *Transport {
 	return newTransport(next, always(p), options)
 }
@@ -60,6 +67,13 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	defer c.close()
 	resp, err := sluice.DoWith(req.Context(), g.pipeline, c.request, c.attempt)
 	c.returned = true
+	if crash := c.crash.Load(); crash != nil {
+		if c.hedged {
+			c.taken(resp)
+		}
+		c.abandon()
+		panic(*crash)
+	}
 	resp, err = c.result(resp, c.own.errorOf(req.Context(), g.pipeline.Name(), err))
 	c.ended = true
 	return resp, err

@@ -91,6 +91,12 @@ func (c *call) extend(ctx context.Context, resp *http.Response) {
 func (w *wholeAnswer) reads()  { w.call.pauses.end() }
 func (w *wholeAnswer) pauses() { w.call.pauses.begin() }
 
+// isTimeout reports whether a timeout of the policy or of WithIdleTimeout cut an answer.
+func isTimeout(err error) bool {
+	var timeout *sluice.TimeoutError
+	return errors.As(err, &timeout)
+}
+
 // outcome is what the end of the body means. What a timeout of the policy cut is for the
 // runner to tell.
 func (w *wholeAnswer) outcome(err error) reducer.Outcome {
@@ -99,7 +105,7 @@ func (w *wholeAnswer) outcome(err error) reducer.Outcome {
 	switch {
 	case errors.Is(c.req.Context().Err(), context.Canceled), c.upload.client.failure() != nil:
 		return reducer.Cancelled
-	case w.ctx.Err() != nil:
+	case w.ctx.Err() != nil, isTimeout(err):
 		return reducer.Fail
 	case err == nil, err == io.EOF:
 	case c.upload.unfinished():

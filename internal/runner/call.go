@@ -146,6 +146,9 @@ type run struct {
 	extended    bool   // the attempt goes on beyond its function
 	informed    bool   // the contexts of the attempts have an Info
 	voted       bool   // votes are of the latest attempt, whose function returned
+	judging     bool   // a function of the user is asked about a result, which means judged without it
+	judged      reducer.Outcome
+	judgedNo    uint8 // of the attempt
 
 	// classify decides about results, nil for none; value is the latest, and votes are
 	// what the result means to each step, none where the attempt's outcome does.
@@ -159,6 +162,7 @@ type run struct {
 	box    *mailbox // nil before the first attempt
 	tries  []*try
 	kept   *try  // whose result is that of the call, if no other comes
+	asked  *try  // about whose result a function of the user is asked
 	raced  bool  // a function ran when a timeout came
 	cutBy  error // the cause of a cut that is being settled
 }
@@ -365,11 +369,27 @@ func (r *run) finish(err error) (again bool, _ error) {
 		r.extended = true
 		return false, nil
 	}
+	r.judge(r.attemptNo, err)
 	outcome, hasRetryAfter, after, err := r.outcome(r.value, err)
 	if r.p.Delay != nil && r.layout.plan.RetryIndex() >= 0 {
+		r.judged = outcome
 		hasRetryAfter, after = r.p.Delayed(r.ctx, r.p.NewInfo(r.call.NumberOf(r.attemptNo), err, r.began), outcome, hasRetryAfter, after)
 	}
+	r.judging = false
 	return r.settle(outcome, hasRetryAfter, after, err)
+}
+
+// Unclassified returns what an error of a function means where its classifier panics.
+func Unclassified(err error) reducer.Outcome {
+	if err == nil {
+		return reducer.OK
+	}
+	return reducer.Fail
+}
+
+// judge notes what a result means, before functions of the user are asked.
+func (r *run) judge(k uint8, err error) {
+	r.judging, r.judged, r.judgedNo = true, Unclassified(err), k
 }
 
 // outcome returns what the result of an attempt means, and the error of the attempt. It
@@ -529,7 +549,10 @@ func (r *run) crashed() {
 		}
 	case r.running:
 		outcome := reducer.Fail
-		if r.returned != clock.Always {
+		switch {
+		case r.judging:
+			outcome = r.judged
+		case r.returned != clock.Always:
 			outcome = reducer.OK
 		}
 		r.running = false
@@ -539,9 +562,14 @@ func (r *run) crashed() {
 		r.happen(pipeline.Event{Kind: pipeline.Continued})
 	default:
 		event := pipeline.Event{Kind: pipeline.Abandoned}
-		if k, runs := r.call.Find(0); runs {
-			event = pipeline.Event{Kind: pipeline.Settled, Attempt: k, Outcome: reducer.Fail}
-			r.traced.Done(r.now, r.call.NumberOf(k), reducer.Fail, false, 0)
+		k, runs := r.call.Find(0)
+		outcome := reducer.Fail
+		if r.judging {
+			k, outcome = r.judgedNo, r.judged
+		}
+		if runs {
+			event = pipeline.Event{Kind: pipeline.Settled, Attempt: k, Outcome: outcome}
+			r.traced.Done(r.now, r.call.NumberOf(k), outcome, false, 0)
 		} else {
 			r.traced.Cancel(r.now)
 		}
@@ -549,6 +577,10 @@ func (r *run) crashed() {
 	}
 	r.drop()
 	r.sweep()
+	if t := r.asked; t != nil {
+		r.asked = nil
+		t.dispose()
+	}
 	r.hold = nil
 	if hold != nil {
 		hold.release()

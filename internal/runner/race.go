@@ -248,12 +248,16 @@ func (r *run) settleTry(t *try) {
 	if t.how != succeeded {
 		r.settleCrash(t)
 	}
+	r.judge(t.k, t.err)
+	r.asked = t
 	outcome, hasRetryAfter, after, err := r.outcome(t.value, t.err)
 	if r.p.Delay != nil && r.layout.plan.RetryIndex() >= 0 {
+		r.judged = outcome
 		ended := r.p.NewInfo(t.number, err, r.began)
 		ended.Hedge = t.hedge
 		hasRetryAfter, after = r.p.Delayed(r.ctx, ended, outcome, hasRetryAfter, after)
 	}
+	r.judging, r.asked = false, nil
 	if outcome == reducer.Cancelled && r.ctx.Err() != nil {
 		t.dispose()
 		r.giveUp()

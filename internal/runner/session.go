@@ -10,15 +10,15 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// Hold is Hold of the public package.
-func Hold(ctx context.Context) (release func()) {
+// Hold is Hold of the public package, or with timed HoldTimed.
+func Hold(ctx context.Context, timed bool) (release func()) {
 	s := sessionOf(ctx)
 	if s == nil || !s.holdable {
 		return func() {}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.taken = true
+	s.taken, s.timed = true, timed
 	return s.release
 }
 
@@ -44,8 +44,10 @@ type session struct {
 	mu       sync.Mutex
 	places   []kept // that release returns
 	room     [1]kept
-	taken    bool // by Hold
-	over     bool // the attempt has ended
+	taken    bool        // by Hold
+	timed    bool        // the deadline cuts what is held
+	unwatch  func() bool // has the deadline not release; nil where it does not
+	over     bool        // the attempt has ended
 	freed    bool
 	extended bool // by Extend
 	told     bool // outcome is set
@@ -105,15 +107,31 @@ func (s *session) cancel(cause error) {
 func (s *session) end() bool {
 	s.mu.Lock()
 	s.over = true
-	held := s.taken && !s.freed
+	held, timed := s.taken && !s.freed, s.timed
 	s.mu.Unlock()
-	if held {
+	switch {
+	case held && timed:
+		s.watch()
+		return true
+	case held:
 		s.Lift()
 		return true
 	}
 	s.leases.ended.Store(true)
 	s.cancel(nil)
 	return false
+}
+
+// watch has the end of the context release everything.
+func (s *session) watch() {
+	unwatch := context.AfterFunc(s, s.release)
+	s.mu.Lock()
+	s.unwatch = unwatch
+	freed := s.freed
+	s.mu.Unlock()
+	if freed {
+		unwatch()
+	}
 }
 
 // keep stores a permit, or returns it where everything was already released.
@@ -135,9 +153,12 @@ func (s *session) keep(k kept, now clock.Mark) {
 // release releases everything.
 func (s *session) release() {
 	s.mu.Lock()
-	places, over := s.places, s.over
+	places, over, unwatch := s.places, s.over, s.unwatch
 	s.places, s.freed = nil, true
 	s.mu.Unlock()
+	if unwatch != nil {
+		unwatch()
+	}
 	for _, k := range places {
 		k.release(k.cell.now())
 	}

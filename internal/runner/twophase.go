@@ -71,7 +71,7 @@ func (c *Call) Admitted(s *Phases) {
 		c.ctx = &c.own
 	} else {
 		c.ctx = s.run.context()
-		c.release = Hold(c.ctx)
+		c.release = Hold(c.ctx, false)
 	}
 	c.phases.Store(s)
 }

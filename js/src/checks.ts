@@ -1,22 +1,6 @@
 import { PolicyError } from './errors.js';
+import { abandon, shown } from './shown.js';
 import type { CallOptions, Clock, CommonOptions } from './types.js';
-
-/** A value as an error shows it. */
-export function shown(value: unknown): string {
-  if (value === undefined) return 'nothing';
-  if (typeof value === 'function') return 'a function';
-  if (typeof value === 'string') return JSON.stringify(value);
-  if (isPromise(value)) return 'a promise';
-  return Object(value) === value ? (Array.isArray(value) ? 'a list' : 'an object') : String(value);
-}
-
-export const isPromise = (value: unknown): value is PromiseLike<unknown> =>
-  typeof (value as PromiseLike<unknown> | null | undefined)?.then === 'function';
-
-/** Lets a promise that nobody awaits reject. */
-export function abandon(value: unknown): void {
-  if (isPromise(value)) value.then(undefined, () => {});
-}
 
 /** Throws what is wrong with an argument. */
 export function wrongArgument(path: string, found: unknown, allowed: string): never {

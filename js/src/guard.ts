@@ -1,4 +1,5 @@
-import { abandon, isPromise, shown } from './checks.js';
+import { abandon, isPromise, shown } from './shown.js';
+import type { Outcome } from './types.js';
 
 /** The listeners and hooks of which something was printed. */
 const reported = new WeakSet<object>();
@@ -24,6 +25,13 @@ export function guard<T>(call: (argument: T) => unknown, argument: T, owner: obj
     report(error, owner);
   }
 }
+
+const OUTCOMES: readonly string[] = ['ok', 'fail', 'throttle', 'ignore'] satisfies Outcome[];
+/** The outcomes that a function of the user may return, as errors list them. */
+export const OWN_OUTCOMES = OUTCOMES.join(', ');
+
+/** Whether a value is one of them. */
+export const isOutcome = (found: unknown): found is Outcome => OUTCOMES.includes(found as string);
 
 /** Prints once of a function of the user what it returned, or threw, and that the default takes its place. */
 export function misused(name: string, owner: object, allowed: string, found: unknown, threw: boolean): void {

@@ -1,13 +1,6 @@
-import { NONE, OUTCOME_FAIL, OUTCOME_OK, OUTCOME_TIMEOUT, OUTCOMES } from './abi.js';
-import { ask, misused } from './guard.js';
+import { NONE, OUTCOME_FAIL, OUTCOME_OK, OUTCOMES } from './abi.js';
+import { ask, isOutcome, misused, OWN_OUTCOMES } from './guard.js';
 import type { Classifier, DelayReader, Outcome, RetryAfterReader } from './types.js';
-
-/** The outcomes that a function of the user may return. */
-export const OWN_OUTCOMES: readonly string[] = OUTCOMES.slice(OUTCOME_OK, OUTCOME_TIMEOUT);
-const ALLOWED = OWN_OUTCOMES.join(', ');
-
-/** Whether a value is one of them. */
-export const isOutcome = (found: unknown): found is Outcome => OWN_OUTCOMES.includes(found as string);
 
 /**
  * The number of the default outcome of an error: a refusal by an inner policy is not a failure of what the
@@ -31,9 +24,9 @@ export function numberOf(
     try {
       const found = outcome(threw ? (error ?? null) : undefined, value);
       if (isOutcome(found)) return OUTCOMES.indexOf(found);
-      misused('outcome', outcome, ALLOWED, found, false);
+      misused('outcome', outcome, OWN_OUTCOMES, found, false);
     } catch (thrown) {
-      misused('outcome', outcome, ALLOWED, thrown, true);
+      misused('outcome', outcome, OWN_OUTCOMES, thrown, true);
     }
   }
   return threw ? meaning(error) : OUTCOME_OK;

@@ -692,6 +692,40 @@ func TestUsed(t *testing.T) {
 	assert.Equal(t, BadBytes, m.Batch(p, write(t, &m, string(src))), "used without its flag")
 }
 
+// TestKeptPlaces: a call keeps its places beyond its end, and the host learns until when.
+func TestKeptPlaces(t *testing.T) {
+	var m Module
+	s, nan := &m.Slots, math.NaN()
+	p := uint32(m.Pipeline(uint32(m.Body(write(t, &m, `{"steps":[{"bulkhead":2},{"timeout":"10s"}]}`))), 0, 0))
+	free := func() uint32 {
+		m.Ask(p, 0, 0, uint32(reducer.Peek), 0, nan)
+		return s.Free
+	}
+	end := func(deadline, now float64) (slot, generation uint32) {
+		require.Equal(t, int32(1), m.Begin(p, 1, 0, deadline, now))
+		slot, generation = s.Slot, s.Generation
+		require.Equal(t, int32(1), m.Done(p, slot, generation, 0, uint32(reducer.OK)|DoneKeeps, nan, now+1000))
+		assert.Equal(t, uint8(Last), m.Decisions[0].Flags)
+		assert.Equal(t, uint32(1), s.Free, "places")
+		return slot, generation
+	}
+	slot, generation := end(nan, 0)
+	assert.InDelta(t, 9000.0, s.Millis, 0)
+	assert.Equal(t, uint32(1), s.Step)
+	assert.Equal(t, uint32(1), free())
+	assert.Equal(t, Stale, m.Done(p, slot, generation, 0, uint32(reducer.OK)|DoneKeeps, nan, 1500))
+	assert.Equal(t, []any{uint32(0), -1.0}, []any{s.Free, s.Millis})
+	other, later := end(3000, 2000)
+	assert.InDelta(t, 2000.0, s.Millis, 0)
+	assert.Equal(t, uint32(Deadline), s.Step)
+	assert.Equal(t, uint32(0), free())
+	assert.Equal(t, int32(0), m.Cancel(p, slot, generation, 20_000))
+	assert.Equal(t, Stale, m.Cancel(p, slot, generation, 20_000))
+	assert.Equal(t, int32(0), m.Cancel(p, other, later, 20_000))
+	assert.Equal(t, uint32(2), free())
+	assert.Equal(t, BadArgument, m.Done(p, slot, generation, 0, DoneKeeps, nan, nan))
+}
+
 // TestPlanBytes: a document is compiled as its plan bytes are, and errors of plan
 // bytes name the step and the setting.
 func TestPlanBytes(t *testing.T) {

@@ -2,7 +2,7 @@ import { timedOut } from '../cuts.js';
 import type { Kept } from '../kept.js';
 import { guests, NEVER, type Wake, wakesOf } from '../wakes.js';
 
-/** How many bytes of an answer are read before its caller asks for them: a short answer ends also where nobody reads it. */
+/** How many bytes of an answer are read before its caller asks for them: a short answer ends also where no reader comes. */
 const AHEAD = 64 << 10;
 
 type Controller = ReadableStreamDefaultController | ReadableByteStreamController;
@@ -41,7 +41,7 @@ function like(response: Response, made: Response): Response {
   return made;
 }
 
-/** Bodies that nobody refers to any more will not be read: what their calls keep is returned. */
+/** Bodies that nothing refers to will not be read: what their calls keep is returned. */
 const garbage =
   globalThis.FinalizationRegistry &&
   new FinalizationRegistry<HeldBody>((body) => void body.cancel(undefined));
@@ -50,11 +50,14 @@ function bodyOf(source: ReadableStream<Uint8Array>, kept: Kept, idle: number): R
   const type = isOfBytes(source) ? 'bytes' : undefined;
   const held = new HeldBody(source.getReader(), kept, idle);
   const size = (part?: { byteLength?: number }): number => part?.byteLength ?? 1;
-  const stream = new ReadableStream(
+  const stream: ReadableStream = new ReadableStream(
     {
       type,
       start: (controller: Controller) => held.bind(controller),
-      pull: (controller: Controller) => held.read(controller),
+      pull(controller: Controller) {
+        held.keep(stream.locked ? controller : undefined);
+        held.read(controller);
+      },
       cancel: (reason: unknown) => held.cancel(reason),
     } as UnderlyingDefaultSource,
     type ? { highWaterMark: AHEAD } : { highWaterMark: AHEAD, size },
@@ -74,8 +77,8 @@ function isOfBytes(stream: ReadableStream): boolean {
 }
 
 /**
- * The body of an answer on its way to who reads it. It does not refer to the stream, nor does a part
- * that is still to come, so that a stream which nobody has any more is garbage.
+ * The body of an answer on its way to who reads it. Only while a read waits does it refer to the stream, and
+ * through it to the reader: a stream that has no user is garbage.
  */
 class HeldBody implements Wake {
   due = NEVER;
@@ -86,6 +89,8 @@ class HeldBody implements Wake {
   private readonly wakes = wakesOf(this.kept.owner.clock);
   private readonly guest = guests?.greet(this.wakes, this);
   private stream: { deref(): Controller | undefined } = { deref: () => undefined };
+  /** The controller, while a read may wait. */
+  private waiting: Controller | undefined;
   private reading = false;
   private over = false;
   /** Why the stream fails when what came before has been read. */
@@ -104,6 +109,11 @@ class HeldBody implements Wake {
     this.stream = globalThis.WeakRef ? new WeakRef(controller) : { deref: () => controller };
   }
 
+  /** Keeps the stream of a read that waits, to which nothing else refers. */
+  keep(controller: Controller | undefined): void {
+    this.waiting = controller?.desiredSize === AHEAD ? controller : undefined;
+  }
+
   /** Reads the next part. What comes of it is not a promise of the stream, which would refer to it. */
   read(controller: Controller): void {
     if (this.failure && controller.desiredSize === AHEAD) controller.error(this.failure.error);
@@ -117,13 +127,13 @@ class HeldBody implements Wake {
         if (done) this.close();
         else this.pass(value);
       },
-      (error) => this.fail(error),
+      (error) => this.fail(error, true),
     );
   }
 
   private pass(part: Uint8Array): void {
     this.arm();
-    const controller = this.stream.deref();
+    const controller = this.controller();
     if (!controller) return;
     // A stream of bytes refuses an empty part.
     if (part.byteLength === 0) {
@@ -132,14 +142,20 @@ class HeldBody implements Wake {
     }
     try {
       controller.enqueue(part as never);
+      // No read took it.
+      if ((controller.desiredSize as number) < AHEAD) this.waiting = undefined;
     } catch (error) {
       this.fail(error);
     }
   }
 
+  private controller(): Controller | undefined {
+    return this.waiting ?? this.stream.deref();
+  }
+
   private close(): void {
+    const controller = this.controller() as ReadableByteStreamController | undefined;
     this.end();
-    const controller = this.stream.deref() as ReadableByteStreamController | undefined;
     controller?.close();
     controller?.byobRequest?.respond(0);
   }
@@ -162,12 +178,13 @@ class HeldBody implements Wake {
     this.fail(this.kept.signal?.reason);
   }
 
-  private fail(error: unknown): void {
+  /** Ends it with an error, after what came before where it broke off by itself. */
+  private fail(error: unknown, after = false): void {
     if (this.over) return;
+    const controller = this.controller();
     this.end();
     this.failure = { error };
-    const controller = this.stream.deref();
-    if (controller?.desiredSize === AHEAD) controller.error(error);
+    if (!after || controller?.desiredSize === AHEAD) controller?.error(error);
     this.kept.running.abort(error);
     this.source.cancel(error).catch(() => {});
   }
@@ -181,6 +198,7 @@ class HeldBody implements Wake {
 
   private end(): void {
     this.over = true;
+    this.waiting = undefined;
     this.wakes.set(this, NEVER);
     this.guest?.leave();
     this.kept.signal?.removeEventListener('abort', this);

@@ -2,9 +2,9 @@
 // has the same rules and texts, and says no more than what is wrong first.
 
 import { ALGORITHM_TOKEN_BUCKET, SLOT_CONFIG } from '../abi.js';
-import { shown } from '../checks.js';
 import { type Compile, check, floats, x } from '../engine.js';
 import { PolicyError, type Problem } from '../errors.js';
+import { shown } from '../shown.js';
 import { MAX_FILL, TOO_SLOW } from './mechanisms/limit.js';
 import { NAME_TEXT, orList, validName } from './names.js';
 import { MAX_COUNT, parseRate, RATE_TEXT } from './quantities.js';

@@ -1,13 +1,12 @@
 // What the adapters of all frameworks share: how a request is admitted, refused and ended.
 
-import { isPromise, wrongArgument } from '../checks.js';
-import { ask } from '../guard.js';
+import { ask, isOutcome, OWN_OUTCOMES } from '../guard.js';
 import { classesOf, outcomeOfStatus } from '../http/outcomes.js';
-import { isOutcome, OWN_OUTCOMES } from '../meaning.js';
 import type { PipelinePass } from '../pass.js';
 import type { Pipeline } from '../pipeline.js';
 import type { PipelineCallOptions } from '../pipeline-options.js';
 import { attributesIn, type Policy, stepsOf } from '../policy.js';
+import { abandon, isPromise, shown } from '../shown.js';
 import type { Outcome, Quota, Rejection } from '../types.js';
 import {
   type Answer,
@@ -173,20 +172,16 @@ export class Gate<R> {
     const { outcome } = this.options;
     const byStatus = outcomeOfStatus(this.classes, status);
     if (!outcome) return byStatus;
-    return ask(
-      'outcome',
-      outcome,
-      OWN_OUTCOMES.join(', '),
-      () => outcome(status, byStatus),
-      isOutcome,
-      byStatus,
-    );
+    return ask('outcome', outcome, OWN_OUTCOMES, () => outcome(status, byStatus), isOutcome, byStatus);
   }
 }
 
 /** The address that the option `ip` returned, which may be none. */
 function addressOf(address: string | null | undefined): string {
-  return typeof (address ?? '') === 'string' ? (address ?? '') : wrongArgument('ip', address, 'a string');
+  const given = address ?? '';
+  if (typeof given === 'string') return given;
+  abandon(given);
+  throw new TypeError(`ip: found ${shown(given)}; allowed a string`);
 }
 
 /** Returns what a chaos step injected, and throws any other error. */
