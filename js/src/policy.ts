@@ -221,7 +221,7 @@ interface PolicyParts {
   description?: string | undefined;
   /** The answer that a caller gets in place of a refusal or a failure. Default: none. */
   fallback?: { status?: number; body?: string };
-  /** What answers mean, for HTTP. Default `{ fail: ['5xx', 'connect', 'reset'], throttle: [429], ignore: ['4xx'] }`. */
+  /** What answers mean, for HTTP. Default `{ fail: ['5xx', 'connect', 'reset'], throttle: [429], ignore: ['4xx', 501, 505, 511] }`. */
   outcomes?: { fail?: HttpClass; throttle?: HttpClass; ignore?: HttpClass };
 }
 

@@ -11,7 +11,7 @@ import * as forExpress from '../src/express.js';
 import * as forFastify from '../src/fastify.js';
 import * as forFetch from '../src/fetch-handler.js';
 import * as forHono from '../src/hono.js';
-import { type Pipeline, pipeline, policy, type Step } from '../src/index.js';
+import { type Pipeline, type Policy, pipeline, policy, type Step } from '../src/index.js';
 import * as forKoa from '../src/koa.js';
 import type { GuardOptions } from '../src/server/admission.js';
 import { networkOf } from '../src/server/attributes.js';
@@ -155,9 +155,9 @@ const OPEN = { breaker: { window: { consecutive: 1 }, open: '10s', probes: 1 } }
 
 describe.each(Object.entries(starts))('%s', (name, start) => {
   const clock = virtualClock();
-  const begin = async (steps: Parameters<typeof pipeline>[0], options?: Options) => {
+  const begin = async (steps: readonly Step[] | Policy, options?: Options) => {
     const does = work();
-    const calls = pipeline(steps, { clock });
+    const calls = 'length' in steps ? pipeline(steps, { clock }) : pipeline(steps, { clock });
     const app = await start(calls, does, options);
     return { app, calls, does };
   };
