@@ -169,13 +169,17 @@ func (c *clientConn) Read(p []byte) (int, error) {
 	if len(p) == 1 && c.skips(&p[0]) {
 		return 0, nil
 	}
+	return c.framed.read(p, c.next)
+}
+
+// next reads what the watch has read, then from the socket.
+func (c *clientConn) next(p []byte) (int, error) {
 	if c.kept.Load() && len(p) > 0 {
 		p[0] = c.ahead[0]
 		c.kept.Store(false)
-		return c.framed.passed(p[:1], nil)
+		return 1, nil
 	}
-	n, err := c.read(p)
-	return c.framed.passed(p[:n], err)
+	return c.read(p)
 }
 
 // skips reports whether a read to an address is one ahead that returns at once.

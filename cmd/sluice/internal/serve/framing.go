@@ -11,9 +11,10 @@ import (
 	"time"
 )
 
-// errFraming ends the read of a request whose body two servers would end at two places. The
-// server of net/http answers it with 400 and closes the connection.
-var errFraming = errors.New("the request has a Transfer-Encoding that another field, or its version, contradicts")
+// spoiled stands in place of a field that contradicts another: the server of net/http
+// answers a line with a null with 400 and closes the connection. An error would cancel the
+// request before, when the server reads ahead.
+const spoiled = "\x00\n\n"
 
 // framing follows what a client of HTTP/1 sends and refuses a request of HTTP/1.0 with a
 // Transfer-Encoding, and one with a Transfer-Encoding beside a Content-Length (RFC 9112
@@ -27,7 +28,7 @@ type framing struct {
 	coded  bool   // it has a Transfer-Encoding
 	sized  bool   // it has a Content-Length
 	length uint64
-	failed bool
+	spoils int // bytes of spoiled to be read, -1 when no more follow
 }
 
 // part is what comes next.
@@ -49,14 +50,11 @@ const mostLine = 128
 
 // pass looks at bytes that were read. It returns how many of them may be passed on; fewer
 // than there are, where a head is refused.
-func (f *framing) pass(p []byte) (n int, err error) {
-	if f.failed {
-		return 0, errFraming
-	}
+func (f *framing) pass(p []byte) (n int) {
 	for n < len(p) {
 		switch f.part {
 		case unknown:
-			return len(p), nil
+			return len(p)
 		case sizedBody, chunkData:
 			took := int(min(f.left, uint64(len(p)-n)))
 			n += took
@@ -70,7 +68,7 @@ func (f *framing) pass(p []byte) (n int, err error) {
 		end := bytes.IndexByte(p[n:], '\n')
 		if end < 0 {
 			f.keep(p[n:])
-			return len(p), nil
+			return len(p)
 		}
 		line := p[n : n+end]
 		if len(f.line) > 0 {
@@ -78,11 +76,23 @@ func (f *framing) pass(p []byte) (n int, err error) {
 			line = f.line
 		}
 		if !f.ends(line) {
-			f.failed = true
-			return n, nil
+			f.spoils = len(spoiled)
+			return n
 		}
 		f.line = f.line[:0]
 		n += end + 1
+	}
+	return n
+}
+
+// spoil writes what stands in place of a refused field, then nothing.
+func (f *framing) spoil(p []byte) (int, error) {
+	if f.spoils < 0 {
+		return 0, io.EOF
+	}
+	n := copy(p, spoiled[len(spoiled)-f.spoils:])
+	if f.spoils -= n; f.spoils == 0 {
+		f.spoils = -1
 	}
 	return n, nil
 }
@@ -156,19 +166,32 @@ type framedConn struct {
 }
 
 // Read implements net.Conn.
-func (c *framedConn) Read(p []byte) (int, error) {
-	n, err := c.Conn.Read(p)
-	return c.passed(p[:n], err)
+func (c *framedConn) Read(p []byte) (int, error) { return c.read(p, c.Conn.Read) }
+
+func (c *framedConn) read(p []byte, from func([]byte) (int, error)) (int, error) {
+	c.mu.Lock()
+	refused := c.framing.spoils != 0
+	c.mu.Unlock()
+	if refused {
+		return c.spoil(p)
+	}
+	n, err := from(p)
+	c.mu.Lock()
+	passed := c.framing.pass(p[:n])
+	c.mu.Unlock()
+	switch {
+	case passed == n:
+		return n, err
+	case passed == 0:
+		return c.spoil(p)
+	}
+	return passed, nil
 }
 
-func (c *framedConn) passed(p []byte, err error) (int, error) {
+func (c *framedConn) spoil(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	n, refused := c.framing.pass(p)
-	if refused != nil || n < len(p) {
-		return n, refused
-	}
-	return n, err
+	return c.framing.spoil(p)
 }
 
 // handOver says that another protocol follows.
