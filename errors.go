@@ -49,8 +49,8 @@ func (e *RejectedError) Unwrap() error { return e.Err }
 // Outcome implements Outcomer for a policy or mechanism around the one that
 // refused: Throttle, so that the outer one retries it, not before RetryAfter, and
 // does not count it. Where no retry can help it is not retried: a cost above the
-// capacity, a turn after the deadline of the caller itself, or a call that the policy
-// denies.
+// capacity, a turn after the deadline of the caller itself, a call that the policy
+// denies, or one that lacks what it is counted by.
 func (e *RejectedError) Outcome() reducer.Outcome { return reducer.Throttle }
 
 // Delay returns the retry delay, negative where no retry can help. It is RetryAfter of
@@ -59,7 +59,11 @@ func (e *RejectedError) Delay() (after time.Duration, ok bool) {
 	if e.RetryAfter >= 0 {
 		return e.RetryAfter, true
 	}
-	return -1, e.Reason == reducer.ReasonCapacity || e.Reason == reducer.ReasonDeadline || e.Reason == reducer.ReasonDenied
+	switch e.Reason {
+	case reducer.ReasonCapacity, reducer.ReasonDeadline, reducer.ReasonDenied, reducer.ReasonMissing:
+		return -1, true
+	}
+	return -1, false
 }
 
 // TimeoutError says which timeout step cut a call. errors.Is with

@@ -185,7 +185,10 @@ func (c *comparison) steps(before *document.Policy, j int, after *document.Polic
 	c.value(Other, "keys", keysText(old), keysText(s))
 	c.value(Other, "when_full", fullText(old), fullText(s))
 	missing := Tighter
-	if s.Missing == pipeline.MissingSkip || old.Missing == pipeline.MissingDeny {
+	switch {
+	case s.Missing.Denies() && old.Missing.Denies():
+		missing = Other
+	case s.Missing == pipeline.MissingSkip || old.Missing.Denies():
 		missing = Looser
 	}
 	c.value(missing, "missing", missingText(old), missingText(s))
@@ -241,7 +244,9 @@ func keysText(s *pipeline.Step) string {
 
 func fullText(s *pipeline.Step) string { return [...]string{"evict", "share"}[s.WhenFull] }
 
-func missingText(s *pipeline.Step) string { return [...]string{"share", "deny", "skip"}[s.Missing] }
+func missingText(s *pipeline.Step) string {
+	return [...]string{"share", "deny", "skip", "deny-401", "deny-403"}[s.Missing]
+}
 
 // routes compares the routes, which are identified by what they match.
 func (c *comparison) routes(before, after *document.Document) {

@@ -106,7 +106,7 @@ func same(a, b string) bool {
 func TestCompareDocuments(t *testing.T) {
 	const p = "policies: {a: {steps: [timeout: 1s]}, b: {steps: [timeout: 1s], fallback: {}}}\n"
 	for _, test := range []struct{ before, after, want string }{
-		{p, "policies: {a: {steps: [timeout: 1s], outcomes: {ignore: [404]}}}", "other  outcomes: fail [5xx, connect, reset], throttle [429], ignore [4xx] -> fail [5xx, connect, reset], throttle [429], ignore [404]|other  policy: timeout -> "},
+		{p, "policies: {a: {steps: [timeout: 1s], outcomes: {ignore: [404]}}}", "other  outcomes: fail [5xx, connect, reset], throttle [429], ignore [501, 505, 511, 4xx] -> fail [5xx, connect, reset], throttle [429], ignore [404]|other  policy: timeout -> "},
 		{p, p + "http: {default: deny, paths: strict, stream_idle: none, lifetime: 1h, body: {min_rate: 2KiB/s, timeout: 20s}}",
 			"tighter  http.body.timeout: 30s -> 20s|tighter  http.body.min_rate: 1024B/1s -> 2048B/1s|looser  http.stream_idle: 5m -> none|tighter  http.lifetime: none -> 1h|tighter  http.paths: clean -> strict|tighter  http.default: pass -> deny"},
 		{p + "routes: [{path: /x, policy: a}, {path: /y, policy: a}]", p + "routes: [{path: /y, policy: b}, {path: /x, policy: a}, {path: /z, policy: a}]",

@@ -51,14 +51,15 @@ type refusal struct {
 // stands for.
 //
 // What a limit refuses, for whatever reason, is RESOURCE_EXHAUSTED, other refusals are
-// UNAVAILABLE: the statuses that policy/refusals has for HTTP.
+// UNAVAILABLE: the statuses that policy/refusals has for HTTP. What lacks an attribute is
+// INVALID_ARGUMENT, or UNAUTHENTICATED or PERMISSION_DENIED where missing says 401 or 403.
 func (g *guard) refuse(err error) refusal {
 	r := refusal{err: &policyError{error: err}}
 	code, detail := codes.Canceled, ""
 	switch e := err.(type) {
 	case *sluice.RejectedError:
-		p := refusals.Rejected(e.Step, g.view().IsQuota(e.Step), e.Reason)
-		code, detail, r.reason = codes.Code(refusals.GRPCOfHTTP(p.Status)), p.Detail, p.Reason
+		p := refusals.Rejected(e.Step, g.view().IsQuota(e.Step), e.Reason, g.view().MissingOf(e.Step))
+		code, detail, r.reason = codes.Code(refusals.GRPCOfRejected(e.Reason, p.Status)), p.Detail, p.Reason
 		if detail == "" {
 			detail = p.Title
 		}

@@ -54,7 +54,7 @@ func TestRefusalOfAServer(t *testing.T) {
 		"a breaker":  {"breaker: {window: {consecutive: 1}, open: 1500us}", codes.Unavailable, "The service is failing and is given time to recover.", "open", "2", 1500 * time.Microsecond, nil},
 		"chaos":      {"chaos: {throttle: {rate: 100%, retry_after: 5s}}", codes.ResourceExhausted, "A chaos step of the policy gives this answer in place of the service.", "injected", "5000", 5 * time.Second, nil},
 		"a bulkhead": {"bulkhead: 1", codes.Unavailable, "The queue is full.", "full", "1000", time.Second, nil},
-		"a limit by an attribute that is missing": {`limit: {rate: 1/1h, per: "header:x-tenant", missing: deny}`, codes.ResourceExhausted, "The request lacks what it is counted by.", "missing", "-1", -1, []string{`"limit";r=1;t=0`}},
+		"a limit by an attribute that is missing": {`limit: {rate: 1/1h, per: "header:x-tenant", missing: deny}`, codes.InvalidArgument, "The request lacks what it is counted by.", "missing", "-1", -1, []string{`"limit";r=1;t=0`}},
 	} {
 		inVirtualTime(t, name, func(t *testing.T) {
 			p := policyOf(t, "steps: ["+c.steps+"]")

@@ -46,7 +46,7 @@ func (a *attributes) lookup(attribute string) string {
 		if name == "host" {
 			return hostOf(r)
 		}
-		if a.proxy && (isOfConnection(name) || tellsOfHops(name) && !a.fromTrusted()) {
+		if a.proxy && (isOfConnection(name) || namesHops(name) && !a.fromTrusted()) {
 			return "" // the upstream does not get it
 		}
 		lines := r.Header[http.CanonicalHeaderKey(name)]
@@ -169,9 +169,9 @@ func isOfConnection(name string) bool {
 	return false
 }
 
-// tellsOfHops reports whether a field, in lower case, is one by which a hop tells of the hops
-// before it. Proxies replace what others say there.
-func tellsOfHops(name string) bool {
+// namesHops reports whether a field, in lower case, is one in which a hop names the hops
+// before it. Proxies replace what others write there.
+func namesHops(name string) bool {
 	switch name {
 	case "forwarded", "x-real-ip", "client-cert", "client-cert-chain":
 		return true

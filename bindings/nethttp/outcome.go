@@ -42,7 +42,20 @@ func outcomeOfError(o *policy.Outcomes, err error) reducer.Outcome {
 			return reducer.Ignore
 		}
 	}
+	if isCertificate(err) {
+		return reducer.Ignore
+	}
 	return o.OfFailure(failureOf(err))
+}
+
+// isCertificate reports whether an error says that the certificate of the server was not
+// verified: another attempt gets the same one.
+func isCertificate(err error) bool {
+	var certificate *tls.CertificateVerificationError
+	var authority x509.UnknownAuthorityError
+	var hostname x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	return errors.As(err, &certificate) || errors.As(err, &authority) || errors.As(err, &hostname) || errors.As(err, &invalid)
 }
 
 // failureOf names an error of the network. An answer that never came, for
@@ -52,13 +65,9 @@ func failureOf(err error) policy.Failure {
 	var dns *net.DNSError
 	var alert tls.AlertError
 	var header tls.RecordHeaderError
-	var certificate *tls.CertificateVerificationError
-	var authority x509.UnknownAuthorityError
-	var hostname x509.HostnameError
 	switch {
 	case errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect" || op.Op == "socks connect"),
-		errors.As(err, &dns), errors.As(err, &alert), errors.As(err, &header),
-		errors.As(err, &certificate), errors.As(err, &authority), errors.As(err, &hostname),
+		errors.As(err, &dns), errors.As(err, &alert), errors.As(err, &header), isCertificate(err),
 		strings.HasSuffix(err.Error(), "TLS handshake timeout"):
 		return document.Connect
 	}

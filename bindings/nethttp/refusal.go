@@ -11,6 +11,7 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/core/fallback"
+	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/policy/refusals"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -32,7 +33,8 @@ type answer struct {
 //
 // What a limit refuses, for whatever reason, is 429: the caller is over its
 // quota (RFC 6585 section 4). All else is 503: the others used the capacity up,
-// or there is none (RFC 9110 section 15.6.4).
+// or there is none (RFC 9110 section 15.6.4). What lacks an attribute is 400, 401 or 403, as
+// the setting missing says.
 func (s *settings) refusal(h http.Header, g *guard, q sluice.Request, err error, late int) (answer, bool) {
 	if rejected, ok := err.(*sluice.RejectedError); ok {
 		return s.rejection(h, g, q, rejected), true
@@ -97,10 +99,11 @@ func statusOfInjected(o reducer.Outcome) int {
 }
 
 // replaces reports whether a fallback replaces the answer to an error of the policy: not
-// to an injected outcome that it does not cover, nor to a request that the policy denies.
+// to an injected outcome that it does not cover, nor to a request that the policy denies, or
+// that lacks what it is counted by.
 func replaces(err error) bool {
 	if rejected, ok := err.(*sluice.RejectedError); ok {
-		return rejected.Reason != reducer.ReasonDenied
+		return !refusals.Final(rejected.Reason)
 	}
 	injected, ok := err.(*sluice.InjectedError)
 	return !ok || fallback.Covers(injected.Result)
@@ -139,7 +142,7 @@ func (s *settings) rejection(h http.Header, g *guard, q sluice.Request, e *sluic
 		r = view.rejection(e)
 	}
 	v.length[0] = r.length
-	a := answer{status: r.status, header: h, body: r.body, length: v.length[:], detail: r.detail}
+	a := answer{status: r.status, grpc: r.grpc, header: h, body: r.body, length: v.length[:], detail: r.detail}
 	a.explain(v, r.reason)
 	if l != nil {
 		view.rate.CompareAndSwap(nil, r)
@@ -190,7 +193,7 @@ func (r *rejection) textsOf(l *refusals.Limit, after time.Duration) *retryTexts 
 
 // rejection is what all refusals of a step for one reason have in common. Only last changes.
 type rejection struct {
-	status         int
+	status, grpc   int
 	reason, detail string
 	body           []byte
 	length         string // of body
@@ -214,7 +217,7 @@ func (v *view) rejection(e *sluice.RejectedError) *rejection {
 	if known != nil && (*known)[of] != nil {
 		return (*known)[of]
 	}
-	r := newRejection(v.IsQuota(e.Step), e)
+	r := newRejection(v.IsQuota(e.Step), v.MissingOf(e.Step), e)
 	next := map[rejectionOf]*rejection{of: r}
 	if known != nil {
 		maps.Copy(next, *known)
@@ -226,9 +229,9 @@ func (v *view) rejection(e *sluice.RejectedError) *rejection {
 	return r
 }
 
-func newRejection(quota bool, e *sluice.RejectedError) *rejection {
-	p := refusals.Rejected(e.Step, quota, e.Reason)
-	r := &rejection{status: p.Status, reason: p.Reason, detail: p.Detail, body: p.Text()}
+func newRejection(quota bool, missing pipeline.Missing, e *sluice.RejectedError) *rejection {
+	p := refusals.Rejected(e.Step, quota, e.Reason, missing)
+	r := &rejection{status: p.Status, grpc: refusals.GRPCOfRejected(e.Reason, p.Status), reason: p.Reason, detail: p.Detail, body: p.Text()}
 	r.length = strconv.Itoa(len(r.body))
 	return r
 }

@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -233,14 +234,14 @@ routes:
 // TestMissing has a request without each of the attributes.
 func TestMissing(t *testing.T) {
 	for _, per := range []string{"key", "ip", "header:x-tenant", "cookie:sid", "query:user", "host", "route", "[method, \"header:x-tenant\"]"} {
-		for missing, want := range map[string][2]int{"share": {200, 429}, "deny": {429, 429}, "skip": {200, 200}} {
-			h := nethttp.NewHandler(says(200, ""), policyOf(t, "steps:", "  - limit: {rate: 1/1h, per: "+per+", missing: "+missing+"}"))
+		for missing, want := range map[string][2]int{"share": {200, 202}, "deny": {400, 400}, "deny-401": {401, 401}, "deny-403": {403, 403}, "skip": {200, 200}} {
+			h := nethttp.NewHandler(says(200, ""), policyOf(t, "fallback: {status: 202}", "steps:", "  - limit: {rate: 1000/1h, name: other}", "  - limit: {rate: 1/1h, per: "+per+", missing: "+missing+"}"))
 			for _, status := range want {
 				r := httptest.NewRequest("GET", "/", nil)
 				r.RemoteAddr, r.Host = "", ""
 				w := serve(h, r)
 				assert.Equal(t, status, w.Code, "%s %s", per, missing)
-				if missing == "deny" {
+				if strings.HasPrefix(missing, "deny") {
 					assert.Equal(t, "missing", w.Header().Get("X-Throttle-Reason"))
 					assert.Empty(t, w.Header().Get("Retry-After"))
 				}
@@ -263,4 +264,40 @@ func TestPathIsOneKey(t *testing.T) {
 	}
 	assert.Equal(t, 429, serve(one, httptest.NewRequest("GET", "/x//a", nil)).Code)
 	assert.Equal(t, 200, serve(nethttp.NewRoutedHandler(says(200, ""), set), httptest.NewRequest("GET", "/x//a", nil)).Code)
+}
+
+// TestMissingOfGRPC has calls of gRPC without the attribute, and a document that changes the
+// status alone.
+func TestMissingOfGRPC(t *testing.T) {
+	document := func(missing string) string {
+		return "version: 1\npolicies: {p: {steps: [{limit: {rate: 1/1h, per: 'header:x-key', missing: " + missing + "}}]}}\nroutes: [{path: /**, policy: p}]"
+	}
+	set := parse(t, document("deny"))
+	h := nethttp.NewRoutedHandler(says(200, ""), set)
+	for _, c := range []struct {
+		missing      string
+		status, code int
+	}{{"deny", 400, 3}, {"deny-401", 401, 16}, {"deny-403", 403, 7}, {"deny", 400, 3}} {
+		require.NoError(t, set.Reload("policy.yaml", []byte(document(c.missing))))
+		assert.Equal(t, c.status, serve(h, httptest.NewRequest("GET", "/", nil)).Code, c.missing)
+		r := httptest.NewRequest("POST", "/a.B/C", nil)
+		r.Header.Set("Content-Type", "application/grpc")
+		w := serve(h, r)
+		assert.Equal(t, strconv.Itoa(c.code), w.Header().Get("Grpc-Status"), c.missing)
+		assert.Empty(t, w.Header().Get("Grpc-Retry-Pushback-Ms"))
+	}
+}
+
+// TestMissingIsNotRepeated has a policy inside the attempts of another refuse a request that
+// lacks its key.
+func TestMissingIsNotRepeated(t *testing.T) {
+	next := answers(status(200))
+	inner := nethttp.NewTransport(next, policyOf(t, "steps:", "  - limit: {rate: 1/1h, per: 'header:x-key', missing: deny}"))
+	outer := nethttp.NewTransport(inner, policyOf(t, "steps:", "  - retry: {attempts: 5, backoff: none}"))
+	_, err := outer.RoundTrip(get(t, target))
+	var gaveUp *sluice.RetryError
+	require.ErrorAs(t, err, &gaveUp)
+	assert.Equal(t, sluice.ReasonPushback, gaveUp.Reason)
+	assert.Equal(t, 1, gaveUp.Attempts)
+	assert.Empty(t, next.seen)
 }

@@ -2,7 +2,10 @@ package nethttp_test
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"testing"
@@ -31,6 +34,12 @@ func TestRetriesFailingAnswersOfIdempotentRequests(t *testing.T) {
 	}{
 		"5xx":               {status(503), "GET", "", 2},
 		"429":               {status(429), "PUT", "", 2},
+		"501":               {status(501), "GET", "", 1},
+		"505":               {status(505), "GET", "", 1},
+		"511":               {status(511), "GET", "", 1},
+		"certificate":       {failure(&tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}), "GET", "", 1},
+		"host of it":        {failure(fmt.Errorf("tls: %w", x509.HostnameError{Certificate: &x509.Certificate{}, Host: "x"})), "GET", "", 1},
+		"expired":           {failure(x509.CertificateInvalidError{Reason: x509.Expired}), "GET", "", 1},
 		"4xx":               {status(404), "GET", "", 1},
 		"2xx":               {status(204), "GET", "", 1},
 		"reset":             {failure(io.ErrUnexpectedEOF), "DELETE", "", 2},
@@ -239,4 +248,16 @@ func TestAbandonedBodyThatTricklesIsCutOff(t *testing.T) {
 		assert.Less(t, time.Since(start), time.Second)
 		text(t, resp)
 	})
+}
+
+// TestAnswersWithoutAVote has answers and errors that say nothing of the dependency's health.
+func TestAnswersWithoutAVote(t *testing.T) {
+	certificate := failure(&tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}})
+	for name, answer := range map[string]func(*http.Request) (*http.Response, error){"501": status(501), "505": status(505), "511": status(511), "certificate": certificate} {
+		p := policyOf(t, "steps:", "  - breaker: {window: {consecutive: 1}}")
+		if resp, err := nethttp.NewTransport(answers(answer), p).RoundTrip(get(t, target)); err == nil {
+			text(t, resp)
+		}
+		assert.Equal(t, "closed", p.State()[0].Mode, name)
+	}
 }

@@ -13,7 +13,15 @@ const (
 	MissingDeny
 	// MissingSkip lets the call pass without a permit of the step.
 	MissingSkip
+	// MissingDeny401 and MissingDeny403 refuse the call as MissingDeny does. Over HTTP the
+	// refusal has that status, of a credential that is missing, and else 400. A plan has
+	// the one refusal: which status it has is for hosts.
+	MissingDeny401
+	MissingDeny403
 )
+
+// Denies reports whether a call that lacks an attribute is refused.
+func (m Missing) Denies() bool { return m == MissingDeny || m >= MissingDeny401 }
 
 // Join returns the key that the attributes of a step have together, by the values
 // that lookup returns; that of IP adds its network. Different values never give one key. It is empty when all

@@ -222,7 +222,7 @@ func (s *stage) bound(step *Step) error {
 		return nil
 	}
 	var e reducer.ConfigErrors
-	e.Count(step.Missing > MissingSkip, "missing", uint64(step.Missing), "MissingShare, MissingDeny or MissingSkip")
+	e.Count(step.Missing > MissingDeny403, "missing", uint64(step.Missing), "MissingShare, MissingDeny, MissingSkip, MissingDeny401 or MissingDeny403")
 	s.keys = keyed.Config{Keys: step.Keys, WhenFull: step.WhenFull}
 	if step.Keys == 0 {
 		s.keys.Keys = DefaultKeys

@@ -54,6 +54,9 @@ const (
 	MissingShare = keyed.MissingShare
 	MissingDeny  = keyed.MissingDeny
 	MissingSkip  = keyed.MissingSkip
+
+	MissingDeny401 = keyed.MissingDeny401
+	MissingDeny403 = keyed.MissingDeny403
 )
 
 // Step is one mechanism of a policy. A copy shares nothing but Per and When.

@@ -236,10 +236,10 @@ func stepFlags(s *pipeline.Step) (flags uint8) {
 	if s.WhenFull == pipeline.FullShare {
 		flags |= StepShare
 	}
-	switch s.Missing {
-	case pipeline.MissingDeny:
+	switch {
+	case s.Missing.Denies():
 		flags |= StepDeny
-	case pipeline.MissingSkip:
+	case s.Missing == pipeline.MissingSkip:
 		flags |= StepSkip
 	}
 	if s.Mechanism != "" {

@@ -10,7 +10,7 @@ import (
 var DefaultOutcomes = policy.Outcomes{
 	Fail:     policy.Class{Hundreds: []int{5}, Failures: []policy.Failure{document.Connect, document.Reset}},
 	Throttle: policy.Class{Codes: []int{429}},
-	Ignore:   policy.Class{Hundreds: []int{4}},
+	Ignore:   policy.Class{Codes: []int{501, 505, 511}, Hundreds: []int{4}},
 }
 
 // Outcomes returns what answers mean to a pipeline: the option's, nil for none, the

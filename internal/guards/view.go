@@ -47,6 +47,18 @@ func NewView(plan *pipeline.Plan) View {
 // IsQuota reports whether a refusal by a step means that the caller asked too much.
 func (v *View) IsQuota(step string) bool { return slices.Contains(v.Quotas, step) }
 
+// MissingOf returns what a step does with a call that lacks its attributes.
+func (v *View) MissingOf(step string) pipeline.Missing {
+	if v.Plan != nil {
+		for i := range v.Plan.Len() {
+			if v.Plan.StepName(i) == step {
+				return v.Plan.Step(i).Missing
+			}
+		}
+	}
+	return pipeline.MissingShare // of another policy
+}
+
 // Idle calls f with the steps that have no effect where a call runs once: their mechanism
 // and their name.
 func (v *View) Idle(f func(mechanism, step string)) {

@@ -102,7 +102,7 @@ func (c *call) skips(i int) bool {
 }
 
 func (c *call) denies(i int) bool {
-	return !c.plan.steps[i].omitted && c.plan.steps[i].Missing == pipeline.MissingDeny && c.lacks(i)
+	return !c.plan.steps[i].omitted && c.plan.steps[i].Missing.Denies() && c.lacks(i)
 }
 
 // keys returns the greatest number of cells of the group.

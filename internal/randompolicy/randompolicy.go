@@ -90,7 +90,7 @@ var shared = map[string][]string{
 		`{}`, `[]`, `{"not":{}}`, `{"key":["a","a"]}`, `{"ip":"10.0.0.0/33"}`, `{"key":5}`, `{"Key":"a"}`, `{"not":{"not":{"key":"a"}}}`, `{"query:ü":"é"}`, `"key"`, `[5,{"key":[]}]`, `{"key":"a","key":"b"}`,
 	},
 	"enforce": {`"10%"`, `{"share":"2.5%","by":"header:x-user"}`, `"100%"`, `"0%"`, `{"by":"key"}`, `{"share":"5%","by":"user"}`, `10`, `{"share":"5%","of":"key"}`},
-	"keys":    {`1`, `10000000`, `0`}, "when_full": {`"evict"`, `"share"`, `"skip"`}, "missing": {`"share"`, `"deny"`, `"skip"`, `"evict"`},
+	"keys":    {`1`, `10000000`, `0`}, "when_full": {`"evict"`, `"share"`, `"skip"`}, "missing": {`"share"`, `"deny"`, `"skip"`, `"deny-401"`, `"deny-403"`, `"evict"`},
 }
 
 // required are settings whose absence alone makes a step wrong.

@@ -28,6 +28,7 @@ const read = (request: Request): Incoming => ({
   method: request.method,
   url: request.originalUrl,
   header: (name) => request.get(name),
+  drop: (name) => delete request.headers[name],
   ip: request.ip ?? '',
   route: request.route?.path,
 });

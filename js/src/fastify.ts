@@ -30,6 +30,7 @@ const read = (request: FastifyRequest): Incoming => ({
   method: request.method,
   url: request.originalUrl,
   header: (name) => [request.headers[name] ?? []].flat().join(', ') || undefined,
+  drop: (name) => delete request.headers[name],
   ip: request.ip,
   route: request.routeOptions.url,
 });

@@ -14,6 +14,8 @@ export interface KoaContext {
   readonly ip: string;
   status: number;
   body: unknown;
+  /** The request of Node. */
+  readonly req: { readonly headers: { [name: string]: unknown } };
   /** The answer of Node. */
   readonly res: {
     /** Adds a listener for the end of the answer. */
@@ -75,6 +77,7 @@ const read = (context: KoaContext): Incoming => ({
   method: context.method,
   url: context.originalUrl,
   header: (name) => context.get(name) || undefined,
+  drop: (name) => delete context.req.headers[name],
   ip: context.ip,
 });
 

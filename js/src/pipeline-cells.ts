@@ -144,7 +144,11 @@ export class PipelineCells implements Cells {
       const { verdict, reason, millis } = this.ask(index, keyOf(step, options), ACTION_PEEK, taken);
       if (verdict === VERDICT_ADMIT) continue;
       const waits = retried || queues(written[step.at] as Step);
-      if (!waits || settings.enforce !== undefined || (settings.missing === 'deny' && lacks(step, options))) {
+      if (
+        !waits ||
+        settings.enforce !== undefined ||
+        (settings.missing?.startsWith('deny') && lacks(step, options))
+      ) {
         return undefined;
       }
       return this.driver.refuse(refusal(step.name, REASONS[reason] as Reason, millis), options);

@@ -100,7 +100,9 @@ export function readSource(
 function textOfPolicy(engine: Engine, policy: ReadPolicy, clock: Clock | undefined, written?: Policy): Text {
   const bytes = encode({ ...policy, steps: policy.steps.map((step) => dated(step, clock)) });
   const value = written ?? (writtenValue(policy.plain as Node) as Policy);
-  const plan = (): Plan => recentOf(engine).take(bytes, () => compile(engine, bytes, policy, value));
+  // The bytes are what the core decides by: policies that differ in outcomes or in their answers may have the same.
+  const plan = (): Plan =>
+    recentOf(engine).take(`${bytes}\0${JSON.stringify(value)}`, () => compile(engine, bytes, policy, value));
   plan();
   return { policy: value, plan };
 }

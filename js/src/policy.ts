@@ -52,7 +52,7 @@ export interface StepSettings {
    * What happens to a call without a value for an attribute of `per`: all such calls
    * share a cell, it is refused, or it skips the step. Default `share`.
    */
-  missing?: 'share' | 'deny' | 'skip' | undefined;
+  missing?: 'share' | 'deny' | 'skip' | 'deny-401' | 'deny-403' | undefined;
   /** How far cells reach. Default `local`: this process. */
   scope?: 'local' | undefined;
   /** For people. It changes no decision. */
@@ -226,7 +226,7 @@ interface PolicyParts {
   description?: string | undefined;
   /** The answer that a caller gets in place of a refusal or a failure. Default: none. */
   fallback?: { status?: number; body?: string };
-  /** What answers mean, for HTTP. Default `{ fail: ['5xx', 'connect', 'reset'], throttle: [429], ignore: ['4xx'] }`. */
+  /** What answers mean, for HTTP. Default `{ fail: ['5xx', 'connect', 'reset'], throttle: [429], ignore: ['4xx', 501, 505, 511] }`. */
   outcomes?: { fail?: HttpClass; throttle?: HttpClass; ignore?: HttpClass };
 }
 
@@ -282,6 +282,26 @@ export const attributesIn = (policy: Policy): string[] => [
     return [...[per ?? []].flat(), ...[of ?? []].flat(), ...[by ?? []].flat(), ...namesIn(when)];
   }),
 ];
+
+/** What `missing` of a step says, by the name of the step. */
+export function missingOf(policy: Policy, step: string): StepSettings['missing'] {
+  const counts = new Map<string, number>();
+  for (const one of stepsOf(policy)) {
+    const [kind = '', settings] = Object.entries(one)[0] ?? [];
+    const count = (counts.get(kind) ?? 0) + 1;
+    counts.set(kind, count);
+    const {
+      name = count > 1 ? `${kind}-${count}` : kind,
+      missing,
+      rates,
+    } = Object(settings) as StepSettings & {
+      rates?: object;
+    };
+    // A limit with classes is a step for each of them.
+    if ([name, ...Object.keys(rates ?? {}).map((of) => `${name}-${of}`)].includes(step)) return missing;
+  }
+  return undefined;
+}
 
 /** Settings by mechanism that every step of it takes where it leaves them out. */
 export type Defaults = {

@@ -63,9 +63,26 @@ test('errors of the network are failures, mistakes are not', async () => {
   expect(own.seen).toHaveLength(1);
 });
 
+test.each(['CERT_HAS_EXPIRED', 'ERR_TLS_CERT_ALTNAME_INVALID', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'])(
+  '%s is not retried and does not vote',
+  async (code) => {
+    const { fetch, seen } = answers(new TypeError('fetch failed', { cause: { code } }));
+    const calls = pipeline([{ breaker: { window: { consecutive: 1 } } }, retries], { clock: virtualClock() });
+    for (let times = 1; times < 3; times++) {
+      await expect(resilientFetch(calls, { fetch })(url)).rejects.toThrow('fetch failed');
+      expect(seen).toHaveLength(times);
+    }
+  },
+);
+
 test.each([
   [429, {}, 3],
   [404, {}, 1],
+  [501, {}, 1],
+  [505, {}, 1],
+  [511, {}, 1],
+  [501, { fail: [501] }, 3],
+  [501, { ignore: ['4xx'] }, 3],
   [501, { fail: ['5xx'], ignore: [501, '4xx'] }, 1],
   [404, { fail: [404, '5xx'] }, 3],
   [200, {}, 1],

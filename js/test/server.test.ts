@@ -1,7 +1,7 @@
 // The adapters, with the real frameworks: equal requests get equal answers from each.
 
 import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect } from 'node:net';
 import express from 'express';
 import fastify from 'fastify';
 import { Hono } from 'hono';
@@ -11,7 +11,7 @@ import * as forExpress from '../src/express.js';
 import * as forFastify from '../src/fastify.js';
 import * as forFetch from '../src/fetch-handler.js';
 import * as forHono from '../src/hono.js';
-import { type Pipeline, pipeline, policy, type Step } from '../src/index.js';
+import { type Pipeline, type Policy, pipeline, policy, type Step } from '../src/index.js';
 import * as forKoa from '../src/koa.js';
 import type { GuardOptions } from '../src/server/admission.js';
 import { ipOf } from '../src/server/attributes.js';
@@ -62,6 +62,21 @@ afterEach(async () => {
   for (const end of ends.splice(0)) await end();
 });
 
+let port = 0;
+
+/** The status of the answer to a request of these bytes. */
+const statusOf = (text: string): Promise<number> =>
+  new Promise((resolve, reject) => {
+    let answer = '';
+    connect(port, '127.0.0.1')
+      .on('error', reject)
+      .on('data', (part) => {
+        answer += part;
+      })
+      .on('close', () => resolve(Number(answer.split(' ')[1])))
+      .end(text);
+  });
+
 async function listen(listener: RequestListener): Promise<Send> {
   const server = createServer(listener);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -69,8 +84,9 @@ async function listen(listener: RequestListener): Promise<Send> {
     server.closeAllConnections();
     return new Promise((resolve) => server.close(resolve));
   });
-  const { port } = server.address() as AddressInfo;
-  return (path, init) => fetch(`http://127.0.0.1:${port}${path}`, init);
+  ({ port } = server.address() as AddressInfo);
+  const at = port;
+  return (path, init) => fetch(`http://127.0.0.1:${at}${path}`, init);
 }
 
 const starts: { [framework: string]: Start } = {
@@ -139,9 +155,9 @@ const OPEN = { breaker: { window: { consecutive: 1 }, open: '10s', probes: 1 } }
 
 describe.each(Object.entries(starts))('%s', (name, start) => {
   const clock = virtualClock();
-  const begin = async (steps: readonly Step[], options?: Options) => {
+  const begin = async (steps: readonly Step[] | Policy, options?: Options) => {
     const does = work();
-    const calls = pipeline(steps, { clock });
+    const calls = pipeline(steps as readonly Step[], { clock });
     const app = await start(calls, does, options);
     return { app, calls, does };
   };
@@ -307,6 +323,79 @@ describe.each(Object.entries(starts))('%s', (name, start) => {
     expect(await left({ 'x-user': 'a', 'x-skip': '1' })).toBe(null);
     const quota = await app('/quota', { headers: { 'x-user': 'a' } });
     expect(await quota.text()).toBe('[0]');
+  });
+
+  test.skipIf(['hono', 'fetch'].includes(name))(
+    'targets and hosts that are no path and no host',
+    async () => {
+      const { calls } = await begin([{ limit: { rate: '1000/1m', per: 'path' } }], { skip: () => true });
+      const lines = [
+        'x:http://u/admin',
+        'http:admin',
+        'x:%2fadmin',
+        'file:///etc/passwd',
+        'http://u:p@x/a',
+        'http:///a',
+        '*',
+        'admin',
+      ];
+      for (const line of lines) {
+        expect([
+          line,
+          await statusOf(`GET ${line} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`),
+        ]).toEqual([line, 400]);
+      }
+      for (const host of ['x";for="y', 'a b', 'u@x', '%61', '[::1', 'a:b']) {
+        expect([
+          host,
+          await statusOf(`GET /ok HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`),
+        ]).toEqual([host, 400]);
+      }
+      for (const line of ['/ok', '/ok?a=b', 'http://y/ok', '/status/200?http://x']) {
+        expect(await statusOf(`GET ${line} HTTP/1.1\r\nHost: [::1]:80\r\nConnection: close\r\n\r\n`)).toBe(
+          200,
+        );
+      }
+      expect(calls.step('limit').keys()).toEqual([]);
+    },
+  );
+
+  test('one credential is one key', async () => {
+    const { app } = await begin([{ limit: { rate: '1/1h', per: 'header:authorization', missing: 'deny' } }]);
+    const ask = async (authorization: string): Promise<number> =>
+      (await app('/ok', { headers: { authorization } })).status;
+    expect(await ask('Bearer t')).toBe(200);
+    for (const text of ['bearer t', 'BEARER   t', `Bearer${' '.repeat(20)}t`, 'Bearer\tt'])
+      expect(await ask(text)).toBe(429);
+    expect([await ask('Bearer T'), await ask('KEY'), await ask('key')]).toEqual([200, 200, 200]);
+    if (['hono', 'fetch'].includes(name)) return; // fetch has no Connection
+    const text =
+      'GET /ok HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer u\r\nConnection: close, AUTHORIZATION\r\n\r\n';
+    expect(await statusOf(text)).toBe(400);
+  });
+
+  test.each([
+    ['deny', 400, 'Bad Request'],
+    ['deny-401', 401, 'Unauthorized'],
+    ['deny-403', 403, 'Forbidden'],
+  ] as const)('a request without its key: %s', async (missing, status, title) => {
+    const steps: Step[] = [
+      { limit: { rate: '1/1h' } },
+      { limit: { rate: '9/1m', per: 'header:x-key', missing } },
+    ];
+    const answer = await (await begin({ fallback: { status: 200, body: 'x' }, steps })).app('/ok');
+    expect([answer.status, answer.headers.get('retry-after'), await answer.json()]).toEqual([
+      status,
+      null,
+      {
+        type: 'about:blank',
+        title,
+        status,
+        detail: 'The request lacks what it is counted by.',
+        reason: 'missing',
+        step: 'limit-2',
+      },
+    ]);
   });
 
   test('attributes', async () => {

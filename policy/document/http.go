@@ -124,12 +124,12 @@ func (c *Class) add(e entry) {
 // classNames are the classes in their order in Outcomes.
 const classNames = "fail throttle ignore"
 
-// defaultEntries is {fail: [5xx, connect, reset], throttle: [429], ignore: [4xx]}.
+// defaultEntries is {fail: [5xx, connect, reset], throttle: [429], ignore: [4xx, 501, 505, 511]}.
 var defaultEntries = [...]struct {
 	class int // of classNames
 	entry entry
 }{
-	{0, noAnswer + 5}, {0, connect}, {0, reset}, {1, 429}, {2, noAnswer + 4},
+	{0, noAnswer + 5}, {0, connect}, {0, reset}, {1, 429}, {2, noAnswer + 4}, {2, 501}, {2, 505}, {2, 511},
 }
 
 // outcomes reads {fail, throttle, ignore}, nil for none of them. A list that is

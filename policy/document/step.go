@@ -263,7 +263,7 @@ func (f *fields) keyed(s *pipeline.Step) {
 		s.WhenFull = pipeline.WhenFull(max(f.asWord(n, "evict share"), 0))
 	}
 	if n := f.get("missing"); n != nil {
-		s.Missing = pipeline.Missing(max(f.asWord(n, "share deny skip"), 0))
+		s.Missing = pipeline.Missing(max(f.asWord(n, "share deny skip deny-401 deny-403"), 0))
 	}
 }
 

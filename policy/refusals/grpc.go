@@ -5,17 +5,20 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/core/keyed"
+	"github.com/sluice-go/sluice/reducer"
 )
 
 // Codes of gRPC.
 const (
 	GRPCUnknown           = 2
+	GRPCInvalidArgument   = 3
 	GRPCDeadlineExceeded  = 4
 	GRPCPermissionDenied  = 7
 	GRPCResourceExhausted = 8
 	GRPCUnimplemented     = 12
 	GRPCInternal          = 13
 	GRPCUnavailable       = 14
+	GRPCUnauthenticated   = 16
 )
 
 // grpcHTTP is what code.proto of googleapis says of each code: the HTTP status that it
@@ -44,12 +47,23 @@ func GRPCOfHTTP(status int) int {
 		return GRPCDeadlineExceeded
 	case 403:
 		return GRPCPermissionDenied
+	case 401:
+		return GRPCUnauthenticated
 	case 404, 501:
 		return GRPCUnimplemented
 	case 400, 500:
 		return GRPCInternal
 	}
 	return GRPCUnavailable
+}
+
+// GRPCOfRejected returns the code of a refusal by a step, whose problem has a status: what
+// lacks an attribute is an argument that is invalid.
+func GRPCOfRejected(why reducer.Reason, status int) int {
+	if why == reducer.ReasonMissing && status == 400 {
+		return GRPCInvalidArgument
+	}
+	return GRPCOfHTTP(status)
 }
 
 // GRPCPushback reads a grpc-retry-pushback-ms: the least delay before another attempt. A

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -35,18 +36,34 @@ type Problem struct {
 // What a limit refuses, for whatever reason, is 429: the caller is over its quota (RFC
 // 6585 section 4). All else is 503: the others used the capacity up, or there is none
 // (RFC 9110 section 15.6.4). What the policy denies is 403: no retry can help (RFC 9110
-// section 15.5.4).
-func Rejected(step string, quota bool, why reducer.Reason) Problem {
-	if why == reducer.ReasonDenied {
-		return Problem{Type: Blank, Title: "Forbidden", Status: 403, Reason: why.String(), Step: step, Detail: Detail(why)}
+// section 15.5.4). What lacks the attributes of the step is 400, or what `missing` of the
+// step says.
+func Rejected(step string, quota bool, why reducer.Reason, missing pipeline.Missing) Problem {
+	p := Problem{Type: Blank, Reason: why.String(), Step: step, Detail: Detail(why)}
+	switch {
+	case why == reducer.ReasonMissing && missing == pipeline.MissingDeny401:
+		p.Title, p.Status = "Unauthorized", 401
+		return p
+	case why == reducer.ReasonMissing && missing != pipeline.MissingDeny403:
+		p.Title, p.Status = "Bad Request", 400
+		return p
+	case why == reducer.ReasonMissing, why == reducer.ReasonDenied:
+		p.Title, p.Status = "Forbidden", 403
+		return p
 	}
-	p := Problem{Reason: why.String(), Step: step, Violated: []string{step}, Detail: Detail(why)}
+	p.Violated = []string{step}
 	if quota {
 		p.Status, p.Type, p.Title = 429, typeQuota, "Request cannot be satisfied as assigned quota has been exceeded"
 	} else {
 		p.Status, p.Type, p.Title = 503, typeCapacity, "Request cannot be satisfied due to temporary server capacity constraints"
 	}
 	return p
+}
+
+// Final reports whether no retry of a refused request can help, and no fallback takes the
+// place of the answer: the mistake is the caller's.
+func Final(why reducer.Reason) bool {
+	return why == reducer.ReasonDenied || why == reducer.ReasonMissing
 }
 
 // Detail returns a sentence for the client, empty where the title says all.

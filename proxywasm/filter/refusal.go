@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/mechanisms"
+	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/policy/refusals"
 	"github.com/sluice-go/sluice/policy/tree"
 	"github.com/sluice-go/sluice/proxywasm/abi"
@@ -35,7 +36,11 @@ func (p *policy) refusal(step int, why reducer.Reason) *refusal {
 	}
 	name := p.plan.StepName(step)
 	quota := step >= 0 && mechanisms.Row(p.plan.Kind(step)).Traits.Has(mechanism.Quotas)
-	f := &refusal{step: step, reason: why, problem: refusals.Rejected(name, quota, why)}
+	missing := pipeline.MissingShare
+	if step >= 0 {
+		missing = p.plan.Step(step).Missing
+	}
+	f := &refusal{step: step, reason: why, problem: refusals.Rejected(name, quota, why, missing)}
 	f.details = "sluice_" + p.Name + "_" + name + "_" + why.String()
 	f.body = string(f.problem.Text())
 	p.refusals = append(p.refusals, f)
@@ -54,8 +59,9 @@ func (r *root) refuse(s *stream, v verdict) {
 	switch {
 	case isGRPC(abi.RequestHeaders):
 		toGRPC(&reply, &f.problem)
+		reply.GRPC = int32(refusals.GRPCOfRejected(v.reason, f.problem.Status))
 		reply.Headers = p.headers(s, &v, f, seconds, "")
-	case p.fallback != nil && v.reason != reducer.ReasonDenied:
+	case p.fallback != nil && !refusals.Final(v.reason):
 		reply.Status, reply.Body = uint32(p.fallback.Status), p.fallback.Body
 		reply.Headers = p.cached(s, &v, f, seconds, typeOf(p.fallback.Body))
 	default:

@@ -4,7 +4,7 @@ import type { Outcome } from '../types.js';
 /** The outcomes of answers and errors, by status, hundred and error of the network. */
 export type Classes = ReadonlyMap<string, Outcome>;
 
-const DEFAULTS = { fail: ['5xx', 'connect', 'reset'], throttle: [429], ignore: ['4xx'] };
+const DEFAULTS = { fail: ['5xx', 'connect', 'reset'], throttle: [429], ignore: ['4xx', 501, 505, 511] };
 
 /** The classes of a policy. A missing class is the default one, without the members of the others. */
 export function classesOf({ outcomes = {} }: Policy): Classes {
@@ -32,7 +32,8 @@ export const outcomeOfError = (classes: Classes, error: unknown): Outcome => {
 function failureOf(error: unknown): 'connect' | 'reset' | 'timeout' | 'mistake' {
   const { name, cause } = Object(error) as { name?: string; cause?: { code?: string; message?: string } };
   const told = `${name} ${cause?.code} ${cause?.message}`;
-  if (/INVALID|unknown scheme/.test(told)) return 'mistake';
-  if (/CONNECT|REFUSED|NOTFOUND|EAI_|UNREACH|CERT|TLS|SSL/.test(told)) return 'connect';
+  // A certificate that is refused is refused again.
+  if (/INVALID|unknown scheme|CERT|UNABLE_TO_/.test(told)) return 'mistake';
+  if (/CONNECT|REFUSED|NOTFOUND|EAI_|UNREACH|TLS|SSL/.test(told)) return 'connect';
   return /timeout|ETIMEDOUT/i.test(told) ? 'timeout' : 'reset';
 }

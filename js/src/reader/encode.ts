@@ -32,7 +32,8 @@ function step(one: Step): string {
   const flags =
     Number(shadow) |
     (whenFull << 1) |
-    (missing << 2) |
+    // The core has one refusal: the status is of the answer.
+    ((missing > 2 ? 1 : missing) << 2) |
     (shares ? 16 : 0) |
     (when.length ? 32 : 0) |
     (enforce.of ? 64 : 0);

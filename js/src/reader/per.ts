@@ -78,6 +78,8 @@ export function attribute(
 export const MAX_KEYS = 10_000_000;
 const DEFAULT_KEYS = 100_000;
 
+const MISSING = ['share', 'deny', 'skip', 'deny-401', 'deny-403'];
+
 /** Reads `per`, and how many keys there may be; `alone` says that these need `per`. */
 export const readKeys = (fields: Fields, step: KeySettings, alone = true): void => {
   const { problems } = fields;
@@ -93,5 +95,5 @@ export const readKeys = (fields: Fields, step: KeySettings, alone = true): void 
   const whenFull = fields.get('when_full');
   if (whenFull) step.whenFull = asWord(problems, whenFull, ['evict', 'share']) ?? 0;
   const missing = fields.get('missing');
-  if (missing) step.missing = asWord(problems, missing, ['share', 'deny', 'skip']) ?? 0;
+  if (missing) step.missing = asWord(problems, missing, MISSING) ?? 0;
 };

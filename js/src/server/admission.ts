@@ -5,7 +5,7 @@ import { classesOf, outcomeOfStatus } from '../http/outcomes.js';
 import type { PipelinePass } from '../pass.js';
 import type { Pipeline } from '../pipeline.js';
 import type { PipelineCallOptions } from '../pipeline-options.js';
-import { attributesIn, type Policy, stepsOf } from '../policy.js';
+import { attributesIn, missingOf, type Policy, stepsOf } from '../policy.js';
 import { abandon, isPromise, shown } from '../shown.js';
 import type { Outcome, Quota, Rejection } from '../types.js';
 import {
@@ -13,13 +13,15 @@ import {
   type Fields,
   type Injected,
   injected,
+  isFinal,
   late,
   limitFields,
   rejection,
   replaced,
   twofold,
+  unread,
 } from './answers.js';
-import { ambiguous, attributesOf, type Incoming } from './attributes.js';
+import { ambiguous, attributesOf, type Incoming, unreadable, withoutListed } from './attributes.js';
 
 /** How requests are guarded. `R` is the request of the framework. */
 export interface GuardOptions<R> {
@@ -79,12 +81,13 @@ export class Gate<R> {
     }
   }
 
-  /** Whether a request passes untouched. */
+  /** Whether a request passes untouched. One that cannot be read in one way does not. */
   skips(request: R): boolean {
     const { skip } = this.options;
+    if (!skip || unreadable(this.read(request))) return false;
     // A promise would be true for every request.
     const allows = (found: unknown): boolean => !isPromise(found);
-    return !!skip && !!ask('skip', skip, 'true or false', () => skip(request), allows, false);
+    return !!ask('skip', skip, 'true or false', () => skip(request), allows, false);
   }
 
   /**
@@ -95,7 +98,10 @@ export class Gate<R> {
     const { pipeline } = this;
     const { key, cost, ip } = this.options;
     this.follow();
-    const incoming = this.read(request);
+    const read = this.read(request);
+    const reason = unreadable(read);
+    if (reason) return unread(reason);
+    const incoming = withoutListed(read);
     const twice = ambiguous(incoming, this.sent);
     if (twice !== undefined) return twofold(twice);
     const attributes = attributesOf(ip ? { ...incoming, ip: addressOf(ip(request)) } : incoming);
@@ -109,9 +115,8 @@ export class Gate<R> {
     }
     if (!verdict.ok) {
       const quotas = pipeline.quotas(about);
-      const answer = rejection(verdict, quotas);
-      // No fallback answers a request that the policy denies.
-      return verdict.reason === 'denied' ? this.headed(answer, quotas) : this.refuse(answer, quotas, verdict);
+      const answer = rejection(verdict, quotas, missingOf(pipeline.policy, verdict.step));
+      return isFinal(verdict.reason) ? this.headed(answer, quotas) : this.refuse(answer, quotas, verdict);
     }
     admissions.set(token, verdict);
     return new Admits(

@@ -83,18 +83,32 @@ export interface Fallback {
   readonly body?: string | undefined;
 }
 
-/** The answer to a refusal: 429 where a limit refused, 403 where the policy denies, 503 for all else. `limits` are those of the policy. */
-export function rejection(refused: Rejection, limits: readonly Quota[]): Answer {
+/** The answers to requests that no retry helps, by status. */
+const FINAL: { readonly [status: number]: string } = {
+  400: 'Bad Request',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+};
+
+/** Whether no retry of a refused request can help, and no fallback takes the place of the answer. */
+export const isFinal = (reason: string): boolean => reason === 'denied' || reason === 'missing';
+
+/**
+ * The answer to a refusal: 429 where a limit refused, 403 where the policy denies, 400 or what `missing` says where a
+ * request lacks its key, 503 for all else. `limits` are those of the policy.
+ */
+export function rejection(refused: Rejection, limits: readonly Quota[], missing = 'deny'): Answer {
   const { step, reason, retryAfter } = refused;
-  if (reason === 'denied') {
+  if (isFinal(reason)) {
+    const status = reason === 'denied' ? 403 : Number(missing.slice('deny-'.length)) || 400;
     const detail = DETAILS[reason];
-    return problem({ type: 'about:blank', title: 'Forbidden', status: 403, detail, reason, step });
+    return problem({ type: 'about:blank', title: FINAL[status], status, detail, reason, step });
   }
   const over = limits.some((quota) => quota.step === step);
   const [type, title] = over ? QUOTA : CAPACITY;
   const status = over ? 429 : 503;
   const detail = DETAILS[reason];
-  const known = retryAfter !== undefined || !['capacity', 'missing'].includes(reason);
+  const known = retryAfter !== undefined || reason !== 'capacity';
   return problem(
     { type: TYPES + type, title, status, detail, 'violated-policies': [step], reason, step },
     // At least a second, also where the step knows no time.
@@ -136,6 +150,15 @@ export const injected = ({ step, outcome, retryAfter }: Injected): Answer => {
     retryAfter === undefined ? {} : { 'Retry-After': String(seconds(retryAfter)) },
   );
 };
+
+const UNREADABLE = {
+  target: 'The target of the request is neither a path nor an http URL.',
+  host: 'The host of the request is no host, or there are two.',
+};
+
+/** The answer to a request whose target or host can be read in several ways. */
+export const unread = (reason: keyof typeof UNREADABLE): Answer =>
+  problem({ type: 'about:blank', title: 'Bad Request', status: 400, detail: UNREADABLE[reason], reason });
 
 /** The answer to a request that has several values of an attribute. */
 export const twofold = (attribute: string): Answer =>

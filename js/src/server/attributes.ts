@@ -10,6 +10,8 @@ export interface Incoming {
   header(name: string): string | undefined;
   /** The address of the client; empty where it is not known. */
   readonly ip: string;
+  /** Removes a header by its name in lower case, where the request can be changed. */
+  drop?(name: string): void;
   /** The pattern of the route, where the framework knows it. */
   readonly route?: string | undefined;
 }
@@ -34,11 +36,60 @@ export const attributesOf =
       case 'path':
         return addressOf(request).pathname;
       case 'header':
-        return request.header(name);
+        return fieldOf(name, request.header(name));
       default:
         return valuesOf(request, attribute)[0];
     }
   };
+
+/**
+ * The value of a header as a key: the same for all spellings that mean the same to an application. The scheme of a
+ * credential is in lower case, and one space stands behind it (RFC 9110, section 11.4).
+ */
+function fieldOf(name: string, text: string | undefined): string | undefined {
+  const value = text?.replace(/^[ \t]+|[ \t]+$/g, '');
+  if (!/^(proxy-)?authorization$/i.test(name)) return value;
+  return value?.replace(/^([^ \t]+)[ \t]+/, (_, scheme: string) => `${scheme.toLowerCase()} `);
+}
+
+/** Fields that say how a connection is used, and those by which hops tell of the hops before them. */
+const KEPT =
+  /^(close|connection|keep-alive|upgrade|te|trailer|transfer-encoding|http2-settings|forwarded|x-forwarded-.*)?$/;
+
+/**
+ * A request without the headers that its Connection names: a proxy removes them, and what stands behind one would serve a
+ * request without the key by which it was counted.
+ */
+export function withoutListed(request: Incoming): Incoming {
+  const listed = (request.header('connection') ?? '')
+    .split(',')
+    .map((name) => name.trim().toLowerCase())
+    .filter((name) => !KEPT.test(name));
+  if (!listed.length) return request;
+  for (const name of listed) request.drop?.(name);
+  const header = (name: string): string | undefined =>
+    listed.includes(name.toLowerCase()) ? undefined : request.header(name);
+  return { ...request, header };
+}
+
+const HOST = /^(\[[\da-f:.]+\]|[\w.~!$&'()*+,;=-]+)(:\d*)?$/i;
+
+/**
+ * Why a request is refused whose target is neither a path nor an http URL without a user, or whose host is no host: what
+ * stands behind might read another path or host from it.
+ */
+export function unreadable({ method, url, header }: Incoming): 'target' | 'host' | undefined {
+  const form = /^(?:https?:\/\/([^/?#]*))?(?=\/|\?|$)[^#\s]*$/i.exec(url);
+  const [, authority] = form ?? [];
+  if (
+    !(url === '*' && method === 'OPTIONS') &&
+    (!form || url === '' || (authority === undefined && url[0] !== '/'))
+  ) {
+    return 'target';
+  }
+  const hosts = [authority, header('host') || undefined];
+  return hosts.every((host) => host === undefined || HOST.test(host)) ? undefined : 'host';
+}
 
 /**
  * The first attribute that a request has with several values. Which of them the application reads is

@@ -27,7 +27,7 @@ func (e *envoy) with(entry string, value any, headers ...string) *host.Stream {
 func TestKeyOfProperty(t *testing.T) {
 	t.Parallel()
 	inEachState(t, func(t *testing.T, state string) {
-		for missing, without := range map[string][2]int{"share": {200, 429}, "deny": {429, 429}, "skip": {200, 200}} {
+		for missing, without := range map[string][2]int{"share": {200, 429}, "deny": {400, 400}, "deny-401": {401, 401}, "skip": {200, 200}} {
 			document := steps(state, fmt.Sprintf(`{"limit":{"rate":"1/1h","per":"key","missing":%q}}`, missing))
 			e := start(t, strings.Replace(document, `"proxy":{`, `"proxy":{"key":"property:metadata/filter_metadata/jwt/sub",`, 1))
 			for _, sub := range []string{"a", "b"} {

@@ -40,18 +40,24 @@ type clientConn struct {
 	wanted    time.Time // of reads, zero for none
 	set       time.Time // of the socket
 	stopped   bool      // reads end, whatever is wanted
+
+	framed framedConn // of the requests, without a connection of its own
 }
 
 // clientListener accepts clientConns.
 type clientListener struct{ net.Listener }
 
-// Accept implements net.Listener.
+// Accept implements net.Listener. Of a connection that is no socket, as behind a header of
+// the PROXY protocol, the requests are followed, and no more.
 func (l clientListener) Accept() (net.Conn, error) {
 	conn, err := l.Listener.Accept()
 	if tcp, ok := conn.(*net.TCPConn); ok {
 		return &clientConn{TCPConn: tcp}, nil
 	}
-	return conn, err
+	if err != nil {
+		return nil, err
+	}
+	return &framedConn{Conn: conn}, nil
 }
 
 type clientConnKey struct{}
@@ -76,8 +82,17 @@ func clientConnOf(r *http.Request) *clientConn {
 // handedOver is http.Server.ConnState: from the moment at which a handler takes a
 // connection over, no other code may read from it.
 func handedOver(conn net.Conn, state http.ConnState) {
-	if c, ok := conn.(*clientConn); ok && state == http.StateHijacked {
+	if state != http.StateHijacked {
+		return
+	}
+	switch c := conn.(type) {
+	case *clientConn:
+		c.framed.handOver()
 		c.end()
+	case *framedConn:
+		c.handOver()
+	case *framedTLSConn:
+		c.handOver()
 	}
 }
 
@@ -154,6 +169,11 @@ func (c *clientConn) Read(p []byte) (int, error) {
 	if len(p) == 1 && c.skips(&p[0]) {
 		return 0, nil
 	}
+	return c.framed.read(p, c.next)
+}
+
+// next reads what the watch has read, then from the socket.
+func (c *clientConn) next(p []byte) (int, error) {
 	if c.kept.Load() && len(p) > 0 {
 		p[0] = c.ahead[0]
 		c.kept.Store(false)

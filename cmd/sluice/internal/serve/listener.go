@@ -3,6 +3,7 @@ package serve
 import (
 	"net"
 	"net/http"
+	"slices"
 	"time"
 )
 
@@ -25,19 +26,25 @@ func (s *Server) front() *http.Server {
 	server.Protocols = new(http.Protocols)
 	server.Protocols.SetHTTP1(true)
 	server.HTTP2 = &http.HTTP2Config{MaxConcurrentStreams: s.config.MaxStreams, SendPingTimeout: pingAfter}
+	server.ConnState = handedOver
 	if server.TLSConfig = s.tls.config(); server.TLSConfig == nil {
-		server.ConnContext, server.ConnState = withClientConn, handedOver
+		server.ConnContext = withClientConn
 		server.Protocols.SetUnencryptedHTTP2(true)
 		return server
 	}
 	server.Protocols.SetHTTP2(true)
+	for _, protocol := range []string{"h2", "http/1.1"} {
+		if !slices.Contains(server.TLSConfig.NextProtos, protocol) {
+			server.TLSConfig.NextProtos = append(server.TLSConfig.NextProtos, protocol)
+		}
+	}
 	return server
 }
 
 // serveFront serves the connections of a listener, with TLS where the server has it.
 func serveFront(server *http.Server, l net.Listener) error {
 	if server.TLSConfig != nil {
-		return server.ServeTLS(l, "", "")
+		return server.Serve(newTLSListener(l, server.TLSConfig, server.ErrorLog.Printf))
 	}
 	return server.Serve(clientListener{l})
 }
