@@ -40,6 +40,8 @@ type call struct {
 	returned   bool            // no attempt panicked
 	ended      bool            // nothing panicked
 	own        *clientDeadline // nil for none
+	latest     *lingering      // of the latest attempt, nil for none
+	gone       atomic.Bool     // the client has left while an attempt went on
 	once       string          // why the request is sent once, empty where it need not
 	stalls     bool            // an attempt may wait for the body
 	pauses     *pauses         // of the latest attempt, where the body of its answer is a part of the call
@@ -91,6 +93,9 @@ func (t *Transport) newCall(g *guard, req *http.Request, in *inbound, to target)
 		c.own = &clientDeadline{at: in.deadline, first: c.hedged}
 		c.request.Stalled = func() bool { return c.own.first || c.stalls && c.upload.unfinished() }
 	}
+	if stalled := c.request.Stalled; v.timed && c.lingers(v) {
+		c.request.Stalled = func() bool { return c.gone.Load() || stalled != nil && stalled() }
+	}
 	if stalled := c.request.Stalled; t.whole && !c.hedged {
 		c.request.Stalled = func() bool { return c.pauses.tooLong() || stalled != nil && stalled() }
 	}
@@ -104,6 +109,9 @@ func (t *Transport) newCall(g *guard, req *http.Request, in *inbound, to target)
 	}
 	return c
 }
+
+// lingers reports whether attempts go on for a time when the client leaves.
+func (c *call) lingers(v *view) bool { return c.t.abandoned != nil && c.in != nil && v.holds }
 
 // requestOf is what the policy asks of a request, without its attributes.
 func (s *settings) requestOf(r *http.Request) (q sluice.Request) {
@@ -182,7 +190,13 @@ func (c *call) attempt(ctx context.Context) (*http.Response, error) {
 	if c.t.whole && !c.hedged {
 		c.pauses = newPauses(c.t.now)
 	}
-	ctx = &attemptContext{ctx, details}
+	var l *lingering
+	if c.lingers(c.guard.view()) {
+		l = c.linger(ctx, details)
+		ctx = l
+	} else {
+		ctx = &attemptContext{ctx, details}
+	}
 	var req *http.Request
 	if c.t.change != nil || c.t.hop.any() {
 		req = c.req.Clone(ctx)
@@ -202,9 +216,18 @@ func (c *call) attempt(ctx context.Context) (*http.Response, error) {
 	}
 	c.sending.Store(true)
 	resp, err := c.t.next.RoundTrip(req)
+	if l != nil {
+		if left, cut := l.ends(); left {
+			return nil, c.abandoned(l, attempt, resp, cut)
+		}
+	}
 	switch {
 	case err != nil:
-		return nil, c.failed(ctx, err)
+		err = c.failed(ctx, err)
+		if l != nil && !l.isUnsent() && c.leaves(ctx, err) {
+			l.bounds.abandons(attempt)
+		}
+		return nil, err
 	case resp == nil:
 		return nil, &guards.AttemptError{Err: errNoAnswer, Result: reducer.Ignore}
 	}
@@ -227,6 +250,42 @@ func (c *call) attempt(ctx context.Context) (*http.Response, error) {
 		c.extend(attempt, resp)
 	}
 	return resp, err
+}
+
+// linger makes the context of an attempt that may go on when the client leaves.
+func (c *call) linger(ctx context.Context, details *Details) *lingering {
+	own := c.own != nil && c.own.first
+	l := newLingering(ctx, details, c.t.abandoned, own)
+	if c.hedged {
+		return l // others run beside it
+	}
+	if c.latest != nil {
+		c.latest.detach()
+	}
+	c.latest = l
+	return l
+}
+
+// abandoned ends an attempt that went on after its client had left. The answer, where it
+// came, has no reader.
+func (c *call) abandoned(l *lingering, attempt context.Context, resp *http.Response, cut bool) error {
+	c.gone.Store(true)
+	if resp != nil {
+		closeBody(resp)
+	}
+	if cut {
+		l.bounds.abandons(attempt)
+	}
+	return &guards.AttemptError{Err: context.Cause(l.Context), Result: reducer.Cancelled}
+}
+
+// leaves reports whether an attempt has ended without an answer because of its client.
+func (c *call) leaves(ctx context.Context, err error) bool {
+	var a *guards.AttemptError
+	if errors.As(err, &a) {
+		return a.Result == reducer.Cancelled
+	}
+	return ctx.Err() != nil && (c.req.Context().Err() != nil || c.own != nil && c.own.first)
 }
 
 // validAnswer returns why an answer is none, nil for one that can be passed on. The server
@@ -351,6 +410,9 @@ func (c *call) failed(ctx context.Context, err error) error {
 // answered gives an answer its meaning.
 func (c *call) answered(ctx context.Context, resp *http.Response, details *Details) (*http.Response, error) {
 	body := newDownload(resp, sluice.Hold(ctx))
+	if resp.StatusCode != http.StatusSwitchingProtocols && c.lingers(c.guard.view()) {
+		body.grace, body.client = c.t.abandoned, c.req.Context()
+	}
 	status, code := resp.StatusCode, 0
 	result, err := c.grpcResult(resp, body)
 	switch {

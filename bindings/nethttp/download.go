@@ -1,6 +1,7 @@
 package nethttp
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -16,6 +17,10 @@ type download struct {
 	done    atomic.Bool
 	whole   *wholeAnswer // nil where the call ends with the headers
 	ready   bool         // it is short, and no read waits
+
+	// Of an answer whose reader may leave; nil for another one.
+	grace  *Abandoned
+	client context.Context
 
 	// What first has read.
 	ahead []byte
@@ -44,9 +49,11 @@ func newDownload(resp *http.Response, release func()) *download {
 	return d
 }
 
-func (d *download) finish() { d.ends(nil) }
+// finish says that the whole of the body was read, or that it is of no use.
+func (d *download) finish() { d.ends(io.EOF) }
 
-// ends says that the body is over, with the error of a read or without one.
+// ends says that the body is over, with the error of a read, nil where it is closed before its
+// end.
 func (d *download) ends(err error) {
 	if d.whole != nil {
 		d.whole.stop()
@@ -58,10 +65,20 @@ func (d *download) over(err error) {
 	if !d.done.CompareAndSwap(false, true) {
 		return
 	}
-	defer d.release()
+	defer d.releaseAfter(err)
 	if d.whole != nil {
 		d.whole.done(d.whole.outcome(err))
 	}
+}
+
+// releaseAfter releases what is held. Where the client has left in the middle, the service
+// may not know of it yet.
+func (d *download) releaseAfter(err error) {
+	if d.grace == nil || d.grace.Grace <= 0 || err == io.EOF || d.grace.over() || err != nil && d.client.Err() == nil {
+		d.release()
+		return
+	}
+	time.AfterFunc(d.grace.Grace, d.release)
 }
 
 // aheadBytes are read to see whether an answer has a first byte.
@@ -112,7 +129,7 @@ func (d *download) Read(b []byte) (int, error) {
 
 // Close implements io.Closer.
 func (d *download) Close() error {
-	defer d.finish()
+	defer d.ends(nil)
 	return d.ReadCloser.Close()
 }
 
@@ -154,5 +171,6 @@ func (d *download) abandon() {
 	// An answer that cannot be read or closed is gone all the same.
 	_, _ = io.CopyN(io.Discard, d.ReadCloser, drainBytes)
 	timer.Stop()
-	d.Close()
+	defer d.finish()
+	_ = d.ReadCloser.Close()
 }

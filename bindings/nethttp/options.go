@@ -38,6 +38,7 @@ type settings struct {
 	now             func() time.Time
 	maxBody         int64
 	http            *policy.HTTP
+	abandoned       *Abandoned // nil for none
 	answers         bool
 	fields          bool
 	legacy          bool

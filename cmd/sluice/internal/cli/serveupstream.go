@@ -31,13 +31,16 @@ func (f *connectionFlags) add(cmd *cobra.Command, c *serve.Config) {
 	flags.DurationVar(&c.ConnectTimeout, "connect-timeout", 10*time.Second, "how long a connection to an upstream may take to be made")
 	flags.DurationVar(&c.IdleTimeout, "idle-timeout", serve.DefaultIdleTimeout, "how long a connection of a client may be idle between requests")
 	flags.DurationVar(&c.UpstreamIdleTimeout, "upstream-idle-timeout", serve.DefaultUpstreamIdleTimeout, "how long an idle connection to an upstream is kept for the next request")
+	flags.IntVar(&c.UpstreamConnections, "upstream-connections", serve.DefaultUpstreamConnections, "how many `CONNECTIONS` to an upstream may be open; 0 for no bound")
+	flags.DurationVar(&c.AbandonedWait, "abandoned-wait", serve.DefaultAbandonedWait, "how long an attempt whose client has left keeps its places while it waits for its answer; 0 closes its connection at once")
+	flags.DurationVar(&c.AbandonedGrace, "abandoned-grace", serve.DefaultAbandonedGrace, "how long places are kept after the connection of such an attempt was closed")
 	flags.IntVar(&c.Ejection.After, "eject-after", 5, "eject an upstream after so many `FAILURES` in a row; 0 for never")
 	flags.DurationVar(&c.Ejection.For, "eject-for", 30*time.Second, "how long the first time; doubled each time, up to ten times that")
 	flags.StringVar(&f.ejectShare, "eject-share", "50%", "how many of the upstreams may be ejected at a time")
 	flags.StringVar(&f.probePath, "probe-path", "", "the `PATH` of probes of each upstream; empty for none")
 	flags.DurationVar(&c.ProbeInterval, "probe-interval", 10*time.Second, "how often each upstream is probed")
 	f.onlySeveral = []string{"eject-after", "eject-for", "eject-share", "probe-path", "probe-interval"}
-	for _, name := range append([]string{"upstream", "max-streams", "connect-timeout", "idle-timeout", "upstream-idle-timeout"}, f.onlySeveral...) {
+	for _, name := range append([]string{"upstream", "max-streams", "connect-timeout", "idle-timeout", "upstream-idle-timeout", "upstream-connections", "abandoned-wait", "abandoned-grace"}, f.onlySeveral...) {
 		must(cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions))
 	}
 }
@@ -53,6 +56,12 @@ func (f *connectionFlags) check(cmd *cobra.Command, c *serve.Config) (err error)
 		return usage(cmd, "--idle-timeout is %s; allowed: more than 0", c.IdleTimeout)
 	case c.UpstreamIdleTimeout <= 0:
 		return usage(cmd, "--upstream-idle-timeout is %s; allowed: more than 0", c.UpstreamIdleTimeout)
+	case c.UpstreamConnections < 0:
+		return usage(cmd, "--upstream-connections is %d; allowed: 0 or more", c.UpstreamConnections)
+	case c.AbandonedWait < 0:
+		return usage(cmd, "--abandoned-wait is %s; allowed: 0 or more", c.AbandonedWait)
+	case c.AbandonedGrace < 0:
+		return usage(cmd, "--abandoned-grace is %s; allowed: 0 or more", c.AbandonedGrace)
 	}
 	c.Upstreams = nil
 	for _, text := range f.upstreams {

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/sluice-go/sluice/internal/attempt"
 )
 
 // Transport is an http.RoundTripper for one server. It is safe for concurrent use.
@@ -70,13 +72,20 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	*buffer = head
 	ctx := req.Context()
+	sending, _ := ctx.(attempt.Sending)
 	for {
+		if sending != nil {
+			sending.Unsent()
+		}
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
 		c, err := t.connection(ctx)
 		if err != nil {
 			return nil, err
+		}
+		if sending != nil {
+			sending.Sends()
 		}
 		resp, again, err := c.exchange(req, head)
 		if err == nil || !again {
@@ -87,11 +96,18 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // others sends a request by the other transport.
 func (t *Transport) others(req *http.Request) (*http.Response, error) {
-	if interim, ok := req.Context().Value(InterimKey{}).(Interim); ok {
-		trace := &httptrace.ClientTrace{Got1xxResponse: interim}
-		req = req.WithContext(httptrace.WithClientTrace(req.Context(), trace))
+	ctx := req.Context()
+	interim, tells := ctx.Value(InterimKey{}).(Interim)
+	sending, sends := ctx.(attempt.Sending)
+	if !tells && !sends {
+		return t.rest.RoundTrip(req)
 	}
-	return t.rest.RoundTrip(req)
+	trace := &httptrace.ClientTrace{Got1xxResponse: interim}
+	if sends {
+		sending.Unsent()
+		trace.GotConn = func(httptrace.GotConnInfo) { sending.Sends() }
+	}
+	return t.rest.RoundTrip(req.WithContext(httptrace.WithClientTrace(ctx, trace)))
 }
 
 // CloseIdleConnections closes those that no request uses.
@@ -126,12 +142,17 @@ func (t *Transport) connection(ctx context.Context) (*conn, error) {
 	t.mu.Lock()
 	t.wants = append(t.wants, w)
 	t.mu.Unlock()
-	// The connection is of use to other requests where this one ends before.
-	go t.connect(context.WithoutCancel(ctx), w)
+	dial, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	go t.connect(dial, cancel, w)
 	select {
 	case <-w.ready:
 	case <-ctx.Done():
 		if t.remove(w) {
+			if ctx.Err() == context.Canceled {
+				// Clients that leave must not make connections. After a timeout, which may
+				// be shorter than it takes to connect, the next request has use for it.
+				cancel()
+			}
 			return nil, context.Cause(ctx)
 		}
 		<-w.ready
@@ -155,7 +176,8 @@ func (t *Transport) latest() *conn {
 }
 
 // connect makes a connection for a want.
-func (t *Transport) connect(ctx context.Context, w *want) {
+func (t *Transport) connect(ctx context.Context, cancel context.CancelFunc, w *want) {
+	defer cancel()
 	raw, err := t.rest.DialContext(ctx, "tcp", t.address)
 	switch {
 	case err != nil && t.remove(w):

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net"
 	"net/http"
 	"sync"
 	"time"
@@ -18,6 +17,9 @@ func (s *Server) handler() http.Handler {
 	options := []nethttp.Option{
 		nethttp.WithRefusalAnswers(), nethttp.WithRateLimitHeaders(true), nethttp.WithTrustedProxies(c.Trusted...),
 		nethttp.WithIPv6Prefix(c.IPv6Prefix),
+	}
+	if c.AbandonedWait > 0 || c.AbandonedGrace > 0 {
+		options = append(options, nethttp.WithAbandoned(nethttp.Abandoned{Wait: c.AbandonedWait, Grace: c.AbandonedGrace, Until: s.cut}))
 	}
 	if c.WholeAnswers {
 		options = append(options, nethttp.WithWholeAnswers())
@@ -75,7 +77,7 @@ func (s *Server) handler() http.Handler {
 // the policy's.
 func NewTransport() *http.Transport {
 	return &http.Transport{
-		DialContext:           (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+		DialContext:           connects(defaultConnectTimeout),
 		TLSHandshakeTimeout:   10 * time.Second,
 		ExpectContinueTimeout: time.Second,
 		IdleConnTimeout:       DefaultUpstreamIdleTimeout,

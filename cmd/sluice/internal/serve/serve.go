@@ -46,6 +46,11 @@ type Config struct {
 	// UpstreamIdleTimeout is how long an idle connection to an upstream is kept for the
 	// next request. 0 means DefaultUpstreamIdleTimeout.
 	UpstreamIdleTimeout time.Duration
+	// UpstreamConnections are at most open to an upstream. 0: no bound.
+	UpstreamConnections int
+	// AbandonedWait and AbandonedGrace say how long an attempt whose client has left keeps
+	// its places, see nethttp.Abandoned. 0: not at all.
+	AbandonedWait, AbandonedGrace time.Duration
 	// Ejection is for several upstreams.
 	Ejection Ejection
 	// ProbePath is the path and the query of probes of several upstreams. nil: none.
@@ -128,11 +133,21 @@ type Config struct {
 // client may take over bodies is the section http of the document.
 const headerTime = 10 * time.Second
 
+// defaultConnectTimeout is that of Config.ConnectTimeout.
+const defaultConnectTimeout = 10 * time.Second
+
 const (
 	// DefaultIdleTimeout is as long as common clients keep connections.
 	DefaultIdleTimeout = 120 * time.Second
 	// DefaultUpstreamIdleTimeout is that of http.DefaultTransport.
 	DefaultUpstreamIdleTimeout = 90 * time.Second
+	// DefaultAbandonedWait is as long as most services take at most.
+	DefaultAbandonedWait = 30 * time.Second
+	// DefaultAbandonedGrace is longer than most services take to notice that a connection
+	// was closed.
+	DefaultAbandonedGrace = time.Second
+	// DefaultUpstreamConnections is as many as are kept while they are idle.
+	DefaultUpstreamConnections = 4096
 )
 
 // Server is a proxy that has been set up.
@@ -151,9 +166,12 @@ type Server struct {
 	operator *operator // nil without tokens
 	alerts   *alerts   // nil without a webhook
 
-	upstreams  []*upstream
-	pool       *pool // nil for one upstream
-	draining   atomic.Bool
+	upstreams []*upstream
+	pool      *pool // nil for one upstream
+	draining  atomic.Bool
+	// cut ends when requests are cut off.
+	cut        context.Context
+	cutOff     context.CancelFunc
 	keyed      sparse // lines about breakers of keys
 	unanswered sparse // lines about an upstream that gives no answer
 }
@@ -179,6 +197,7 @@ func New(c Config) (*Server, error) {
 	s := &Server{
 		config: c, set: set, name: "sluice-" + rand.Text()[:10], log: c.Log, meter: newMeter(set, c.Version),
 	}
+	s.cut, s.cutOff = context.WithCancel(context.Background())
 	if s.tls, err = newTLSFiles(&c.TLS, s.log, s.meter.registry); err != nil {
 		return nil, err
 	}
@@ -348,6 +367,7 @@ func (s *Server) drain(proxy *http.Server, cut context.CancelFunc) {
 	if err != nil {
 		s.log.Warn("requests took longer than the drain time and are cut off", "in_flight", s.meter.inFlight.Load())
 	}
+	s.cutOff()
 	cut()
 	// What is left to close is closed with the process.
 	_ = proxy.Close()
