@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sluice-go/sluice"
@@ -47,13 +48,15 @@ type lingering struct {
 	own    bool         // a deadline is the client's
 	hook   attempt.Hook // in the context of the runner
 
-	mu     sync.Mutex
-	state  exchangeState
-	left   bool // the client has left, and the exchange goes on
-	cut    bool // the exchange was ended after that
-	timer  *time.Timer
-	stop   func() bool // of Until, nil before left
-	follow func() bool // of the context of the runner; nil before it is followed
+	watched atomic.Bool // every end of the context of the runner is noticed
+
+	// mu is not held while contexts are asked or ended, which may call ContextEnded.
+	mu    sync.Mutex
+	state exchangeState
+	left  bool // the client has left, and the exchange goes on
+	cut   bool // the exchange was ended after that
+	timer *time.Timer
+	stop  func() bool // of Until, nil before left
 }
 
 // exchangeState is how far the exchange of an attempt is.
@@ -89,10 +92,8 @@ func newLingering(ctx context.Context, details *Details, bounds *Abandoned, own 
 // watch has every end of the context of the runner end this one, those of deadlines
 // included.
 func (l *lingering) watch() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.follow == nil {
-		l.follow = context.AfterFunc(l.Context, l.ContextEnded)
+	if l.watched.CompareAndSwap(false, true) {
+		context.AfterFunc(l.Context, l.ContextEnded)
 	}
 }
 
@@ -119,7 +120,12 @@ func (l *lingering) Err() error {
 }
 
 // Value implements context.Context.
-func (l *lingering) Value(key any) any { return l.Cancellable.Value(key) }
+func (l *lingering) Value(key any) any {
+	if _, ok := key.(attempt.SelfKey); ok {
+		return l
+	}
+	return l.Cancellable.Value(key)
+}
 
 // Attach, Follow and Detach implement attempt.Hooked.
 func (l *lingering) Attach(h *attempt.Hook) bool { return l.Cancellable.Attach(h) }
@@ -153,24 +159,34 @@ func (l *lingering) Sends() {
 
 // ContextEnded is called when the context of the runner has ended, once or more often.
 func (l *lingering) ContextEnded() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.left {
-		return
+	wait := time.Duration(0)
+	if !l.bounds.over() && l.clientLeft() {
+		wait = l.bounds.Wait
 	}
-	if l.state != sent || l.bounds.Wait <= 0 || l.bounds.over() || !l.clientLeft() {
-		l.End(l.Context)
-		return
-	}
-	l.left = true
-	wait := l.bounds.Wait
 	if at, ok := l.Context.Deadline(); ok && !l.own {
 		wait = min(wait, time.Until(at))
 	}
+	if !l.lingers(wait) {
+		l.End(l.Context)
+	}
+}
+
+// lingers reports whether the exchange goes on.
+func (l *lingering) lingers(wait time.Duration) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.left:
+		return true
+	case l.state != sent || wait <= 0:
+		return false
+	}
+	l.left = true
 	l.timer = time.AfterFunc(wait, l.close)
 	if l.bounds.Until != nil {
 		l.stop = context.AfterFunc(l.bounds.Until, l.close)
 	}
+	return true
 }
 
 // clientLeft reports whether the context of the runner ended because the client left: no

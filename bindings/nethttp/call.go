@@ -203,7 +203,7 @@ func (c *call) attempt(ctx context.Context) (*http.Response, error) {
 		if req.Header == nil {
 			req.Header = http.Header{}
 		}
-		c.t.hop.onward(ctx, req, c.attributes.server)
+		c.t.hop.onward(attempt, req, c.attributes.server)
 	} else {
 		req = c.req.WithContext(ctx)
 	}
@@ -217,7 +217,8 @@ func (c *call) attempt(ctx context.Context) (*http.Response, error) {
 	c.sending.Store(true)
 	resp, err := c.t.next.RoundTrip(req)
 	if l != nil {
-		if left, cut := l.ends(); left {
+		// A read of the body that fails ends the context of the request as well.
+		if left, cut := l.ends(); left && c.upload.client.failure() == nil {
 			return nil, c.abandoned(l, attempt, resp, cut)
 		}
 	}
@@ -271,12 +272,22 @@ func (c *call) linger(ctx context.Context, details *Details) *lingering {
 func (c *call) abandoned(l *lingering, attempt context.Context, resp *http.Response, cut bool) error {
 	c.gone.Store(true)
 	if resp != nil {
+		cut = !isWhole(resp)
 		closeBody(resp)
 	}
 	if cut {
 		l.bounds.abandons(attempt)
 	}
 	return &guards.AttemptError{Err: context.Cause(l.Context), Result: reducer.Cancelled}
+}
+
+// isWhole reports whether all of an answer is there.
+func isWhole(resp *http.Response) bool {
+	if resp.Body == nil || resp.Body == http.NoBody {
+		return true
+	}
+	b, ok := resp.Body.(interface{ Ready() bool })
+	return ok && b.Ready()
 }
 
 // leaves reports whether an attempt has ended without an answer because of its client.
@@ -317,8 +328,11 @@ type attemptContext struct {
 
 // Value implements context.Context.
 func (c *attemptContext) Value(key any) any {
-	if _, ok := key.(detailsKey); ok {
+	switch key.(type) {
+	case detailsKey:
 		return c.details
+	case attempt.SelfKey:
+		return c
 	}
 	return c.Context.Value(key)
 }

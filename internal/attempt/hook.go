@@ -23,6 +23,10 @@ func (h *Hook) call() {
 	h.Of.ContextEnded()
 }
 
+// SelfKey is the key of a context of one attempt in the contexts that are derived from it,
+// those that do not end with it included.
+type SelfKey struct{}
+
 // Sending is the context of an exchange whose transport says when it begins to send: before
 // that the end of the caller ends it, and later it may go on for a time.
 type Sending interface {

@@ -49,6 +49,9 @@ type Interim func(status int, header textproto.MIMEHeader) error
 // httptrace.ClientTrace.
 func New(rest *http.Transport, to *url.URL) *Transport {
 	t := &Transport{rest: rest}
+	if rest.DialContext != nil {
+		rest.DialContext = whileWanted(rest.DialContext)
+	}
 	own := hasSockets && to.Scheme == "http" && rest.Protocols == nil && rest.Proxy == nil && rest.DialContext != nil
 	if own && isHost(to.Host) && to.Hostname() != "" {
 		port := to.Port()
@@ -58,6 +61,28 @@ func New(rest *http.Transport, to *url.URL) *Transport {
 		t.host, t.address = to.Host, net.JoinHostPort(to.Hostname(), port)
 	}
 	return t
+}
+
+// dialer makes connections.
+type dialer func(ctx context.Context, network, address string) (net.Conn, error)
+
+// whileWanted returns a dialer that gives up when the request is cancelled for which it
+// began: clients that leave must not make connections. After a timeout, which may be
+// shorter than it takes to connect, the next request has use for the connection.
+func whileWanted(dial dialer) dialer {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		if of, ok := ctx.Value(attempt.SelfKey{}).(context.Context); ok {
+			wanted, cancel := context.WithCancel(ctx)
+			defer cancel()
+			defer context.AfterFunc(of, func() {
+				if of.Err() == context.Canceled {
+					cancel()
+				}
+			})()
+			ctx = wanted
+		}
+		return dial(ctx, network, address)
+	}
 }
 
 // RoundTrip implements http.RoundTripper. A request that a connection lost before a byte
@@ -142,17 +167,12 @@ func (t *Transport) connection(ctx context.Context) (*conn, error) {
 	t.mu.Lock()
 	t.wants = append(t.wants, w)
 	t.mu.Unlock()
-	dial, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	go t.connect(dial, cancel, w)
+	// The connection is of use to other requests where a timeout ends this one before.
+	go t.connect(context.WithoutCancel(ctx), w)
 	select {
 	case <-w.ready:
 	case <-ctx.Done():
 		if t.remove(w) {
-			if ctx.Err() == context.Canceled {
-				// Clients that leave must not make connections. After a timeout, which may
-				// be shorter than it takes to connect, the next request has use for it.
-				cancel()
-			}
 			return nil, context.Cause(ctx)
 		}
 		<-w.ready
@@ -176,8 +196,7 @@ func (t *Transport) latest() *conn {
 }
 
 // connect makes a connection for a want.
-func (t *Transport) connect(ctx context.Context, cancel context.CancelFunc, w *want) {
-	defer cancel()
+func (t *Transport) connect(ctx context.Context, w *want) {
 	raw, err := t.rest.DialContext(ctx, "tcp", t.address)
 	switch {
 	case err != nil && t.remove(w):

@@ -235,13 +235,23 @@ func (c late) Err() error {
 	return nil
 }
 
+// own is the context of an attempt.
+type own struct{ context.Context }
+
+func (c own) Value(key any) any {
+	if _, ok := key.(attempt.SelfKey); ok {
+		return c
+	}
+	return c.Context.Value(key)
+}
+
 // TestDials has connections that are made on a word of the test.
 func TestDials(t *testing.T) {
 	s := newServer(t, func(conn net.Conn, _, _ int, _ string) bool { return says(conn, hello) })
 	transport := s.transport()
 	dial := transport.rest.DialContext
 	began, permit, given := make(chan struct{}), make(chan error), make(chan error)
-	transport.rest.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+	transport.rest.DialContext = whileWanted(func(ctx context.Context, network, address string) (net.Conn, error) {
 		began <- struct{}{}
 		select {
 		case err := <-permit:
@@ -253,7 +263,7 @@ func TestDials(t *testing.T) {
 			return nil, ctx.Err()
 		}
 		return dial(ctx, network, address)
-	}
+	})
 	type result struct {
 		resp *http.Response
 		err  error
@@ -275,14 +285,14 @@ func TestDials(t *testing.T) {
 
 	gone := errors.New("gone")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	cancelled := send(ctx)
+	cancelled := send(own{ctx})
 	<-began
 	cancel(gone)
 	require.ErrorIs(t, (<-cancelled).err, gone)
 	require.ErrorIs(t, <-given, context.Canceled, "no connection is made for a request that is gone")
 
 	ctx, cancel = context.WithCancelCause(t.Context())
-	late := send(late{ctx})
+	late := send(own{late{ctx}})
 	<-began
 	cancel(gone)
 	require.ErrorIs(t, (<-late).err, gone)

@@ -43,6 +43,7 @@ func inBubble(t *testing.T, document string, upstream http.HandlerFunc, test fun
 		c.dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 			return b.connect(ctx, network, address)
 		}
+		asByDefault(&c)
 		for _, f := range change {
 			f(&c)
 		}
@@ -135,6 +136,14 @@ func (b *bubble) free(policy string) int {
 	}
 	b.t.Fatal("there is no bulkhead")
 	return 0
+}
+
+// freeAfterGrace is free when the grace is over for which an attempt that was broken off
+// keeps its place.
+func (b *bubble) freeAfterGrace(policy string) int {
+	b.t.Helper()
+	later(b.config.AbandonedGrace)
+	return b.free(policy)
 }
 
 // mode returns the state of the breaker.

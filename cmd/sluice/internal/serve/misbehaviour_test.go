@@ -214,10 +214,12 @@ func misbehave(t *testing.T, steps string, u *badUpstream, method string, whole 
 			}
 		}()
 		document := "version: 1\npolicies:\n  p:\n    steps: " + steps + "\nroutes: [{path: /**, policy: p}]"
-		s, err := New(Config{
+		c := Config{
 			File: "policy.yaml", Source: []byte(document), Upstreams: []*url.URL{{Scheme: "http", Host: "upstream.test"}},
 			Log: slog.New(slog.DiscardHandler), Upgrades: []string{"websocket"}, WholeAnswers: whole,
-		})
+		}
+		asByDefault(&c)
+		s, err := New(c)
 		require.NoError(t, err)
 		fresh := states(s)
 		s.transport = u
