@@ -238,7 +238,7 @@ func (c *call) attempt(ctx context.Context) (*http.Response, error) {
 			closeBody(resp)
 		}
 	}()
-	if err := validAnswer(resp); err != nil {
+	if err := c.t.validAnswer(resp); err != nil {
 		return nil, c.failed(ctx, err)
 	}
 	resp, err = c.answered(ctx, resp, details)
@@ -301,9 +301,9 @@ func (c *call) leaves(ctx context.Context, err error) bool {
 
 // validAnswer returns why an answer is none, nil for one that can be passed on. The server
 // of net/http panics where it is to send another status.
-func validAnswer(resp *http.Response) error {
+func (t *Transport) validAnswer(resp *http.Response) error {
 	if validStatus(resp.StatusCode) {
-		return nil
+		return t.answerHeaders.checkAnswer(resp)
 	}
 	return fmt.Errorf("nethttp: the answer has the status %d; allowed: 101 and 200 to 999", resp.StatusCode)
 }

@@ -39,6 +39,8 @@ type settings struct {
 	maxBody         int64
 	http            *policy.HTTP
 	abandoned       *Abandoned // nil for none
+	headers         HeaderLimits
+	answerHeaders   HeaderLimits
 	answers         bool
 	fields          bool
 	legacy          bool

@@ -56,6 +56,9 @@ func (t *Transport) Proxy(proxy http.Handler) http.Handler {
 		in, s := &p.in, &p.served
 		var err error
 		in.target, err = t.source.find(r.Host, r.Method, r.URL)
+		if large := t.headers.checkRequest(r); large != nil {
+			err = large
+		}
 		bounds := t.boundsOf(in.target)
 		in.body = newClientBody(w, r, bounds, t.now)
 		if err != nil {

@@ -26,6 +26,10 @@ type connectionFlags struct {
 func (f *connectionFlags) add(cmd *cobra.Command, c *serve.Config) {
 	flags := cmd.Flags()
 	flags.IntVar(&c.MaxStreams, "max-streams", serve.DefaultMaxStreams, "how many `REQUESTS` a client may have under way on a connection of HTTP/2")
+	flags.IntVar(&c.Headers.Bytes, "max-header-bytes", serve.DefaultHeaders.Bytes, "how many `BYTES` the headers of a request may have, and those of an answer of the upstream; at least 4096")
+	flags.IntVar(&c.Headers.Fields, "max-header-fields", serve.DefaultHeaders.Fields, "how many header `FIELDS` they may have; 0 for no bound")
+	flags.Int64Var(&c.Headers.Connection, "max-connection-headers", serve.DefaultHeaders.Connection, "how many `BYTES` of headers the requests under way on a connection of HTTP/2 may have; 0 for no bound")
+	flags.Int64Var(&c.Headers.Process, "max-held-headers", serve.DefaultHeaders.Process, "how many `BYTES` of headers all requests under way may have; 0 for no bound")
 	flags.StringArrayVarP(&f.upstreams, "upstream", "u", nil, "the `URL` where requests go, of http, https or h2c (HTTP/2 without TLS); several times for several")
 	flags.StringVar(&c.UpstreamCA, "upstream-ca", "", "a PEM `FILE` of authorities of upstreams, beside those of the system")
 	flags.DurationVar(&c.ConnectTimeout, "connect-timeout", 10*time.Second, "how long a connection to an upstream may take to be made")
@@ -40,7 +44,7 @@ func (f *connectionFlags) add(cmd *cobra.Command, c *serve.Config) {
 	flags.StringVar(&f.probePath, "probe-path", "", "the `PATH` of probes of each upstream; empty for none")
 	flags.DurationVar(&c.ProbeInterval, "probe-interval", 10*time.Second, "how often each upstream is probed")
 	f.onlySeveral = []string{"eject-after", "eject-for", "eject-share", "probe-path", "probe-interval"}
-	for _, name := range append([]string{"upstream", "max-streams", "connect-timeout", "idle-timeout", "upstream-idle-timeout", "upstream-connections", "abandoned-wait", "abandoned-grace"}, f.onlySeveral...) {
+	for _, name := range append([]string{"upstream", "max-streams", "max-header-bytes", "max-header-fields", "max-connection-headers", "max-held-headers", "connect-timeout", "idle-timeout", "upstream-idle-timeout", "upstream-connections", "abandoned-wait", "abandoned-grace"}, f.onlySeveral...) {
 		must(cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions))
 	}
 }
@@ -50,6 +54,14 @@ func (f *connectionFlags) check(cmd *cobra.Command, c *serve.Config) (err error)
 	switch {
 	case c.MaxStreams < 1:
 		return usage(cmd, "--max-streams is %d; allowed: 1 or more", c.MaxStreams)
+	case c.Headers.Bytes < 4096:
+		return usage(cmd, "--max-header-bytes is %d; allowed: 4096 or more", c.Headers.Bytes)
+	case c.Headers.Fields < 0:
+		return usage(cmd, "--max-header-fields is %d; allowed: 0 or more", c.Headers.Fields)
+	case c.Headers.Connection != 0 && c.Headers.Connection < int64(c.Headers.Bytes):
+		return usage(cmd, "--max-connection-headers is %d; allowed: 0, and --max-header-bytes or more", c.Headers.Connection)
+	case c.Headers.Process != 0 && c.Headers.Process < int64(c.Headers.Bytes):
+		return usage(cmd, "--max-held-headers is %d; allowed: 0, and --max-header-bytes or more", c.Headers.Process)
 	case c.ConnectTimeout <= 0:
 		return usage(cmd, "--connect-timeout is %s; allowed: more than 0", c.ConnectTimeout)
 	case c.IdleTimeout <= 0:

@@ -81,7 +81,7 @@ func (j *journal) await(t *testing.T, text string) map[string]any {
 // asByDefault sets what the command sets where no flag says otherwise.
 func asByDefault(c *Config) {
 	c.AbandonedWait, c.AbandonedGrace = DefaultAbandonedWait, DefaultAbandonedGrace
-	c.UpstreamConnections = DefaultUpstreamConnections
+	c.UpstreamConnections, c.Headers = DefaultUpstreamConnections, DefaultHeaders
 }
 
 // proxy is a server that runs.

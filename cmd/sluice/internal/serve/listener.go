@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"context"
 	"net"
 	"net/http"
 	"time"
@@ -25,10 +26,14 @@ func (s *Server) front() *http.Server {
 	server.Protocols.SetHTTP1(true)
 	server.HTTP2 = &http.HTTP2Config{MaxConcurrentStreams: s.config.MaxStreams, SendPingTimeout: pingAfter}
 	if server.TLSConfig = s.tls.config(); server.TLSConfig == nil {
-		server.ConnContext, server.ConnState = withClientConn, handedOver
+		server.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
+			return withClientConn(withHeldHeaders(ctx, conn), conn)
+		}
+		server.ConnState = handedOver
 		server.Protocols.SetUnencryptedHTTP2(true)
 		return server
 	}
+	server.ConnContext = withHeldHeaders
 	server.Protocols.SetHTTP2(true)
 	return server
 }

@@ -16,7 +16,7 @@ func (s *Server) handler() http.Handler {
 	c := &s.config
 	options := []nethttp.Option{
 		nethttp.WithRefusalAnswers(), nethttp.WithRateLimitHeaders(true), nethttp.WithTrustedProxies(c.Trusted...),
-		nethttp.WithIPv6Prefix(c.IPv6Prefix),
+		nethttp.WithIPv6Prefix(c.IPv6Prefix), nethttp.WithAnswerHeaderLimits(c.Headers.limits()),
 	}
 	if c.AbandonedWait > 0 || c.AbandonedGrace > 0 {
 		options = append(options, nethttp.WithAbandoned(nethttp.Abandoned{Wait: c.AbandonedWait, Grace: c.AbandonedGrace, Until: s.cut}))
@@ -64,6 +64,11 @@ func (s *Server) handler() http.Handler {
 			// The client is to open its next connection elsewhere.
 			w.Header().Set("Connection", "close")
 		}
+		held, ok := s.holdHeaders(t, r)
+		if !ok {
+			return
+		}
+		defer held.free()
 		s.limitPriority(r)
 		if !s.refuse(t, r) {
 			proxy.ServeHTTP(t, r.WithContext(&t.context))

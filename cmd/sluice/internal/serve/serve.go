@@ -46,6 +46,8 @@ type Config struct {
 	// UpstreamIdleTimeout is how long an idle connection to an upstream is kept for the
 	// next request. 0 means DefaultUpstreamIdleTimeout.
 	UpstreamIdleTimeout time.Duration
+	// Headers bound the headers of requests and answers.
+	Headers Headers
 	// UpstreamConnections are at most open to an upstream. 0: no bound.
 	UpstreamConnections int
 	// AbandonedWait and AbandonedGrace say how long an attempt whose client has left keeps
@@ -159,6 +161,7 @@ type Server struct {
 	meter  *meter
 	// transport has the connections to the upstreams. Tests put another there.
 	transport http.RoundTripper
+	headers   heldHeaders    // of all requests under way
 	calls     sync.WaitGroup // requests under way, connections that were taken over included
 
 	tls      *tlsFiles
@@ -315,7 +318,7 @@ func (s *Server) Run(ctx context.Context) error {
 func (s *Server) server(h http.Handler) *http.Server {
 	return &http.Server{
 		Handler: h, ReadHeaderTimeout: headerTime, IdleTimeout: s.config.IdleTimeout,
-		ErrorLog: s.complaints(),
+		ErrorLog: s.complaints(), MaxHeaderBytes: s.config.Headers.Bytes,
 	}
 }
 

@@ -39,6 +39,7 @@ func newUpstream(at *url.URL, c *Config, secure *tls.Config) *upstream {
 	transport := NewTransport()
 	transport.HTTP2 = &http.HTTP2Config{SendPingTimeout: pingAfter}
 	transport.TLSClientConfig = secure.Clone() // a transport adds what ALPN needs
+	transport.MaxResponseHeaderBytes = int64(c.Headers.Bytes)
 	if at.Scheme == "h2c" {
 		to.Scheme = "http"
 		transport.Protocols = new(http.Protocols)
