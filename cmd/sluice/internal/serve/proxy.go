@@ -33,7 +33,7 @@ func (s *Server) handler() http.Handler {
 	if c.TLS.Clients != "" {
 		options = append(options, nethttp.WithKey(subject))
 	}
-	lines := newAccess(c.Access, c.AccessSample, c.PriorityHeader)
+	lines := newAccess(c.Access, c.AccessSample, c.PriorityHeader, s.lostLine)
 	transport := nethttp.NewRoutedTransport(s.transport, s.set, options...)
 	proxy := transport.Proxy(s.forwarder(transport, lines != nil))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -89,6 +89,14 @@ func NewTransport() *http.Transport {
 		MaxIdleConnsPerHost:   4096,
 		ForceAttemptHTTP2:     true,
 		DisableCompression:    true,
+	}
+}
+
+// lostLine counts a line of the access log that could not be written, as on a full disk.
+func (s *Server) lostLine(err error) {
+	s.meter.lostLines.Inc()
+	if left, ok := s.unwritten.due(time.Now()); ok {
+		s.log.Error("the access log cannot be written; its lines are lost", "error", err, "others", left)
 	}
 }
 

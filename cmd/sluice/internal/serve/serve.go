@@ -66,6 +66,9 @@ type Config struct {
 	MaxStreams int
 	// Listen and Admin are addresses, host:port. No Admin, no metrics.
 	Listen, Admin string
+	// AdminHosts are names, in lower case, by which clients reach Admin beside addresses and
+	// names that are local.
+	AdminHosts []string
 	// AdminTokens is a file of the tokens that open the routes for operators on Admin, read
 	// again when it changes. AdminToken is the only token where there is no file. Neither:
 	// there are no such routes.
@@ -135,6 +138,9 @@ type Config struct {
 // client may take over bodies is the section http of the document.
 const headerTime = 10 * time.Second
 
+// lostEvery is how often the log says that lines are lost.
+const lostEvery = time.Minute
+
 // defaultConnectTimeout is that of Config.ConnectTimeout.
 const defaultConnectTimeout = 10 * time.Second
 
@@ -177,6 +183,7 @@ type Server struct {
 	cutOff     context.CancelFunc
 	keyed      sparse // lines about breakers of keys
 	unanswered sparse // lines about an upstream that gives no answer
+	unwritten  sparse // lines about an access log that cannot be written
 }
 
 // New sets a proxy up. The error is that of the policy document or of a file of TLS.
@@ -200,6 +207,7 @@ func New(c Config) (*Server, error) {
 	s := &Server{
 		config: c, set: set, name: "sluice-" + rand.Text()[:10], log: c.Log, meter: newMeter(set, c.Version),
 	}
+	s.unwritten.every = lostEvery
 	s.cut, s.cutOff = context.WithCancel(context.Background())
 	if s.tls, err = newTLSFiles(&c.TLS, s.log, s.meter.registry); err != nil {
 		return nil, err
@@ -222,7 +230,7 @@ func New(c Config) (*Server, error) {
 		s.operator = newOperator(set, s.log, tokens)
 	}
 	if c.Trace.File != "" {
-		s.tracer = &tracer{set: set, options: c.Trace, log: s.log}
+		s.tracer = newTracer(set, &c, s.meter.registry)
 	}
 	return s, nil
 }
