@@ -117,7 +117,13 @@ func (c *client) answer() (*http.Response, string) {
 // get sends a request on a connection of its own and returns the answer.
 func (b *bubble) get(path string, header ...string) (*http.Response, string) {
 	b.t.Helper()
-	text := "GET " + path + " HTTP/1.1\r\nHost: x\r\n"
+	return b.getBy("GET", path, header...)
+}
+
+// getBy is get by another method.
+func (b *bubble) getBy(method, path string, header ...string) (*http.Response, string) {
+	b.t.Helper()
+	text := method + " " + path + " HTTP/1.1\r\nHost: x\r\n"
 	for _, line := range header {
 		text += line + "\r\n"
 	}

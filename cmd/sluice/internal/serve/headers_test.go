@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -253,6 +254,15 @@ func TestHeaderLimits(t *testing.T) {
 				assert.True(t, resp.Close, name)
 			}
 		}
-		assert.Equal(t, "closed failed 3/7", states(b.Server)["breaker"], "an answer that is too large is a failure, a request is not")
+		for _, request := range []string{"GET", "POST"} {
+			later(2 * time.Second) // the log has a line a second
+			resp, _ := b.getBy(request, "/x?1000000,0")
+			assert.Equal(t, 502, resp.StatusCode)
+			for b.journal.count("no answer from the upstream") > 1 {
+				b.journal.await(t, "no answer from the upstream")
+			}
+			assert.Contains(t, b.journal.await(t, "no answer from the upstream")["error"], "exceed", "the rest is not read")
+		}
+		assert.Equal(t, "closed failed 5/9", states(b.Server)["breaker"], "an answer that is too large is a failure, a request is not")
 	})
 }

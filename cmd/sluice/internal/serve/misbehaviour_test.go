@@ -110,7 +110,7 @@ func (u *badUpstream) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// interim tells of informational answers, as transports do.
+// interim passes informational answers on, as transports do.
 func (u *badUpstream) interim(ctx context.Context) {
 	for range 3 {
 		if f, ok := ctx.Value(http1.InterimKey{}).(http1.Interim); ok {
