@@ -40,6 +40,8 @@ type call struct {
 	returned   bool                // no attempt panicked
 	ended      bool                // nothing panicked
 	own        *clientDeadline     // nil for none
+	latest     *lingering          // of the latest attempt, nil for none
+	gone       atomic.Bool         // the client has left while an attempt went on
 	crash      atomic.Pointer[any] // of WithResponseOutcome, nil for none
 	once       string              // why the request is sent once, empty where it need not
 	stalls     bool                // an attempt may wait for the body
@@ -92,6 +94,9 @@ func (t *Transport) newCall(g *guard, req *http.Request, in *inbound, to target)
 		c.own = &clientDeadline{at: in.deadline, first: c.hedged}
 		c.request.Stalled = func() bool { return c.own.first || c.stalls && c.upload.unfinished() }
 	}
+	if stalled := c.request.Stalled; v.timed && c.lingers(v) {
+		c.request.Stalled = func() bool { return c.gone.Load() || stalled != nil && stalled() }
+	}
 	if stalled := c.request.Stalled; t.whole && !c.hedged {
 		c.request.Stalled = func() bool { return c.pauses.tooLong() || stalled != nil && stalled() }
 	}
@@ -105,6 +110,9 @@ func (t *Transport) newCall(g *guard, req *http.Request, in *inbound, to target)
 	}
 	return c
 }
+
+// lingers reports whether attempts go on for a time when the client leaves.
+func (c *call) lingers(v *view) bool { return c.t.abandoned != nil && c.in != nil && v.holds }
 
 // requestOf is what the policy asks of a request, without its attributes.
 func (s *settings) requestOf(r *http.Request) (q sluice.Request) {
@@ -184,14 +192,20 @@ func (c *call) attempt(ctx context.Context) (*http.Response, error) {
 		c.pauses = newPauses(c.t.now)
 	}
 	ctx, idle := c.idle(ctx)
-	ctx = &attemptContext{ctx, details}
+	var l *lingering
+	if c.lingers(c.guard.view()) {
+		l = c.linger(ctx, details)
+		ctx = l
+	} else {
+		ctx = &attemptContext{ctx, details}
+	}
 	var req *http.Request
 	if c.t.change != nil || c.t.hop.any() {
 		req = c.req.Clone(ctx)
 		if req.Header == nil {
 			req.Header = http.Header{}
 		}
-		c.t.hop.onward(ctx, req, c.attributes.server)
+		c.t.hop.onward(attempt, req, c.attributes.server)
 	} else {
 		req = c.req.WithContext(ctx)
 	}
@@ -204,10 +218,21 @@ func (c *call) attempt(ctx context.Context) (*http.Response, error) {
 	}
 	c.sending.Store(true)
 	resp, err := c.t.next.RoundTrip(req)
+	if l != nil {
+		// A read of the body that fails ends the context of the request as well.
+		if left, cut := l.ends(); left && c.upload.client.failure() == nil {
+			idle.end()
+			return nil, c.abandoned(l, attempt, resp, cut)
+		}
+	}
 	switch {
 	case err != nil:
+		err = c.failed(ctx, err)
 		idle.end()
-		return nil, c.failed(ctx, err)
+		if l != nil && !l.isUnsent() && c.leaves(ctx, err) {
+			l.bounds.abandons(attempt)
+		}
+		return nil, err
 	case resp == nil:
 		idle.end()
 		return nil, &guards.AttemptError{Err: errNoAnswer, Result: reducer.Ignore}
@@ -219,7 +244,7 @@ func (c *call) attempt(ctx context.Context) (*http.Response, error) {
 			idle.end()
 		}
 	}()
-	if err := validAnswer(resp); err != nil {
+	if err := c.t.validAnswer(resp); err != nil {
 		return nil, c.failed(ctx, err)
 	}
 	resp, err = c.answered(ctx, resp, details, idle)
@@ -234,11 +259,57 @@ func (c *call) attempt(ctx context.Context) (*http.Response, error) {
 	return resp, err
 }
 
+// linger makes the context of an attempt that may go on when the client leaves.
+func (c *call) linger(ctx context.Context, details *Details) *lingering {
+	own := c.own != nil && c.own.first
+	l := newLingering(ctx, details, c.t.abandoned, own)
+	if c.hedged {
+		return l // others run beside it
+	}
+	if c.latest != nil {
+		c.latest.detach()
+	}
+	c.latest = l
+	return l
+}
+
+// abandoned ends an attempt that went on after its client had left. The answer, where it
+// came, has no reader.
+func (c *call) abandoned(l *lingering, attempt context.Context, resp *http.Response, cut bool) error {
+	c.gone.Store(true)
+	if resp != nil {
+		cut = !isWhole(resp)
+		closeBody(resp)
+	}
+	if cut {
+		l.bounds.abandons(attempt)
+	}
+	return &guards.AttemptError{Err: context.Cause(l.Context), Result: reducer.Cancelled}
+}
+
+// isWhole reports whether all of an answer is there.
+func isWhole(resp *http.Response) bool {
+	if resp.Body == nil || resp.Body == http.NoBody {
+		return true
+	}
+	b, ok := resp.Body.(interface{ Ready() bool })
+	return ok && b.Ready()
+}
+
+// leaves reports whether an attempt has ended without an answer because of its client.
+func (c *call) leaves(ctx context.Context, err error) bool {
+	var a *guards.AttemptError
+	if errors.As(err, &a) {
+		return a.Result == reducer.Cancelled
+	}
+	return ctx.Err() != nil && (c.req.Context().Err() != nil || c.own != nil && c.own.first)
+}
+
 // validAnswer returns why an answer is none, nil for one that can be passed on. The server
 // of net/http panics where it is to send another status.
-func validAnswer(resp *http.Response) error {
+func (t *Transport) validAnswer(resp *http.Response) error {
 	if validStatus(resp.StatusCode) {
-		return nil
+		return t.answerHeaders.checkAnswer(resp)
 	}
 	return fmt.Errorf("nethttp: the answer has the status %d; allowed: 101 and 200 to 999", resp.StatusCode)
 }
@@ -263,8 +334,11 @@ type attemptContext struct {
 
 // Value implements context.Context.
 func (c *attemptContext) Value(key any) any {
-	if _, ok := key.(detailsKey); ok {
+	switch key.(type) {
+	case detailsKey:
 		return c.details
+	case attempt.SelfKey:
+		return c
 	}
 	return c.Context.Value(key)
 }
@@ -380,7 +454,7 @@ func (c *call) idle(ctx context.Context) (context.Context, *idle) {
 // timeouts cut the body as well, unless it is a connection that was upgraded, or goes to the
 // client of a proxy, whose bounds are those of the document.
 func (c *call) hold(ctx context.Context, resp *http.Response) (release func()) {
-	if c.in != nil || c.t.headers || resp.StatusCode == http.StatusSwitchingProtocols {
+	if c.in != nil || c.t.headerTimeouts || resp.StatusCode == http.StatusSwitchingProtocols {
 		return sluice.Hold(ctx)
 	}
 	return sluice.HoldTimed(ctx)
@@ -389,6 +463,9 @@ func (c *call) hold(ctx context.Context, resp *http.Response) (release func()) {
 // answered gives an answer its meaning.
 func (c *call) answered(ctx context.Context, resp *http.Response, details *Details, idle *idle) (*http.Response, error) {
 	body := newDownload(ctx, resp, c.hold(ctx, resp), idle)
+	if resp.StatusCode != http.StatusSwitchingProtocols && c.lingers(c.guard.view()) {
+		body.grace, body.client = c.t.abandoned, c.req.Context()
+	}
 	status, code := resp.StatusCode, 0
 	result, err := c.grpcResult(resp, body)
 	switch {

@@ -22,6 +22,10 @@ type download struct {
 	whole   *wholeAnswer // nil where the call ends with the headers
 	ready   bool         // it is short, and no read waits
 
+	// Of an answer whose reader may leave; nil for another one.
+	grace  *Abandoned
+	client context.Context
+
 	// What first has read.
 	ahead []byte
 	end   error
@@ -49,9 +53,11 @@ func newDownload(ctx context.Context, resp *http.Response, release func(), idle 
 	return d
 }
 
-func (d *download) finish() { d.ends(nil) }
+// finish says that the whole of the body was read, or that it is of no use.
+func (d *download) finish() { d.ends(io.EOF) }
 
-// ends says that the body is over, with the error of a read or without one.
+// ends says that the body is over, with the error of a read, nil where it is closed before its
+// end.
 func (d *download) ends(err error) {
 	if d.whole != nil {
 		d.whole.stop()
@@ -64,7 +70,7 @@ func (d *download) over(err error) {
 		return
 	}
 	defer d.idle.end()
-	defer d.release()
+	defer d.releaseAfter(err)
 	if d.whole != nil {
 		d.whole.done(d.whole.outcome(err))
 	}
@@ -112,6 +118,16 @@ func (d *download) cut(err error) error {
 		return timeout
 	}
 	return err
+}
+
+// releaseAfter releases what is held. Where the client has left in the middle, the service
+// may not know of it yet.
+func (d *download) releaseAfter(err error) {
+	if d.grace == nil || d.grace.Grace <= 0 || err == io.EOF || d.grace.over() || err != nil && d.client.Err() == nil {
+		d.release()
+		return
+	}
+	time.AfterFunc(d.grace.Grace, d.release)
 }
 
 // aheadBytes are read to see whether an answer has a first byte.
@@ -165,7 +181,7 @@ func (d *download) Read(b []byte) (int, error) {
 
 // Close implements io.Closer.
 func (d *download) Close() error {
-	defer d.finish()
+	defer d.ends(nil)
 	return d.ReadCloser.Close()
 }
 
@@ -207,5 +223,6 @@ func (d *download) abandon() {
 	// An answer that cannot be read or closed is gone all the same.
 	_, _ = io.CopyN(io.Discard, d.ReadCloser, drainBytes)
 	timer.Stop()
-	d.Close()
+	defer d.finish()
+	_ = d.ReadCloser.Close()
 }

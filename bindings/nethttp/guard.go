@@ -9,6 +9,7 @@ import (
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/fallback"
+	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/timeout"
 	"github.com/sluice-go/sluice/internal/guards"
@@ -26,6 +27,7 @@ type guard struct {
 type view struct {
 	guards.View
 	timed      bool                                       // a timeout may end the context of a request
+	holds      bool                                       // an attempt holds a place
 	sent       []string                                   // the attributes that a client may send twice
 	rejections atomic.Pointer[map[rejectionOf]*rejection] // copied on a change
 	rate       atomic.Pointer[rejection]                  // of the only limit, by its rate; nil before the first
@@ -59,6 +61,7 @@ func (v *view) fill(plan *pipeline.Plan) {
 	for i := range plan.Len() {
 		after := pipeline.ConfigOf[timeout.Config](plan.Step(i)).After
 		v.timed = v.timed || after > 0 && !plan.Shadow(i)
+		v.holds = v.holds || !plan.Shadow(i) && (plan.Kind(i) == mechanism.Bulkhead || plan.Kind(i) == mechanism.Adaptive)
 		if c, ok := plan.Step(i).Config.(breaker.Config); ok && !plan.Shadow(i) && c.SlowOver > 0 && (v.slow == 0 || c.SlowOver < v.slow) {
 			v.slow = c.SlowOver
 		}

@@ -92,6 +92,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		removeListed(r.Header)
 		to, err = h.source.find(r.Host, r.Method, r.URL)
 	}
+	if large := h.headers.checkRequest(r); large != nil {
+		err = large
+	}
 	if h.policyOf != nil && err == nil {
 		if p := h.policyOf(r); p != nil {
 			to.guard = h.guardOf(p)

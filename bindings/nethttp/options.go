@@ -38,6 +38,9 @@ type settings struct {
 	now             func() time.Time
 	maxBody         int64
 	http            *policy.HTTP
+	abandoned       *Abandoned // nil for none
+	headers         HeaderLimits
+	answerHeaders   HeaderLimits
 	answers         bool
 	fields          bool
 	legacy          bool
@@ -45,7 +48,7 @@ type settings struct {
 	policyOf        func(*http.Request) *sluice.Pipeline
 	responseOutcome func(*http.Response, reducer.Outcome) reducer.Outcome
 	whole           bool          // an answer's body is a part of the call
-	headers         bool          // timeouts end with the headers of an answer
+	headerTimeouts  bool          // timeouts end with the headers of an answer
 	idle            time.Duration // the longest read of a body, 0 for any
 	admits          bool          // the context of a request says what it was admitted by
 }
@@ -177,7 +180,7 @@ func WithWholeAnswers() Option { return func(s *settings) { s.whole = true } }
 // answers without an end. Places of bulkheads are held until the body is closed all the same.
 // Default: they cut the body of an answer as well. Transport alone; with Transport.Proxy
 // timeouts end with the headers anyway.
-func WithHeaderTimeouts() Option { return func(s *settings) { s.headers = true } }
+func WithHeaderTimeouts() Option { return func(s *settings) { s.headerTimeouts = true } }
 
 // WithIdleTimeout bounds how long a Read of the body of an answer waits for its next part:
 // then the read fails with a *sluice.TimeoutError of the step "idle", and the attempt's

@@ -64,6 +64,9 @@ func (t *Transport) Proxy(proxy http.Handler) http.Handler {
 			removeListed(r.Header)
 			in.target, err = t.source.find(r.Host, r.Method, r.URL)
 		}
+		if large := t.headers.checkRequest(r); large != nil {
+			err = large
+		}
 		bounds := t.boundsOf(in.target)
 		in.body = newClientBody(w, r, bounds, t.now)
 		if err != nil {

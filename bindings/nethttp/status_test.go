@@ -71,6 +71,19 @@ func TestStatusThatIsNone(t *testing.T) {
 	}
 }
 
+// TestClassifierOfAPipelinePanics is TestClassifierPanics for code that runs when the attempt
+// has returned.
+func TestClassifierOfAPipelinePanics(t *testing.T) {
+	for _, steps := range []string{"[{breaker: {window: {calls: 10}}}, {bulkhead: 1}]", "[{hedge: {after: 1h}}, {breaker: {window: {calls: 10}}}, {bulkhead: 1}]"} {
+		upstream := answers(status(200))
+		set, err := sluice.Parse("", []byte("version: 1\npolicies: {p: {steps: "+steps+"}}\n"), sluice.WithClassifyResult(func(string, any, error) reducer.Outcome { panic("a bug") }))
+		require.NoError(t, err)
+		assert.Panics(t, func() { _, _ = nethttp.NewTransport(upstream, set.Pipeline("p")).RoundTrip(get(t, target)) })
+		assert.Zero(t, upstream.bodies.Load())
+		assert.Equal(t, 1, free(t, set.Pipeline("p")))
+	}
+}
+
 // TestClassifierPanics has code of the user panic between the answer and its reader: the
 // answer is closed, nothing is held, and the vote is that without the function.
 func TestClassifierPanics(t *testing.T) {

@@ -97,7 +97,7 @@ func (t *Transport) untouched(req *http.Request, in *inbound) (*http.Response, e
 		if resp == nil {
 			return nil, errNoAnswer
 		}
-		if err = validAnswer(resp); err == nil {
+		if err = t.validAnswer(resp); err == nil {
 			in.answer = resp.Body
 			return resp, nil
 		}

@@ -56,6 +56,9 @@ func (c *Cancellable) Cancel(cause error) {
 // Expire ends the context as its deadline does.
 func (c *Cancellable) Expire() { c.end(&reason{context.DeadlineExceeded, c.timeout}) }
 
+// End ends the context as another one has ended.
+func (c *Cancellable) End(as context.Context) { c.end(&reason{as.Err(), context.Cause(as)}) }
+
 // Lift lifts the deadline, unless the context has ended.
 func (c *Cancellable) Lift() {
 	if clock.Mark(c.deadline.Load()) == clock.Never || c.Err() != nil {

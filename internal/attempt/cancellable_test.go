@@ -131,7 +131,7 @@ func TestHooks(t *testing.T) {
 				outer := newCancellable(parent, 0)
 				inner := newCancellable(outer, time.Second)
 				var calls atomic.Int32
-				h := &Hook{func() { calls.Add(1) }}
+				h := &Hook{F: func() { calls.Add(1) }}
 				require.True(t, inner.Attach(h))
 				assert.False(t, inner.Attach(&Hook{}), "there is one")
 				assert.False(t, newCancellable(outer, 0).Attach(&Hook{}), "there is one below")
@@ -157,7 +157,7 @@ func TestHooks(t *testing.T) {
 func TestHookOfAnotherRequest(t *testing.T) {
 	c := newCancellable(t.Context(), 0)
 	var first, second atomic.Int32
-	a, b := &Hook{func() { first.Add(1) }}, &Hook{func() { second.Add(1) }}
+	a, b := &Hook{F: func() { first.Add(1) }}, &Hook{F: func() { second.Add(1) }}
 	require.True(t, c.Attach(a))
 	require.True(t, c.Detach(a))
 	require.False(t, c.Detach(a))

@@ -5,9 +5,38 @@ import (
 	"sync/atomic"
 )
 
-// Hook is a function that contexts call when they are cancelled. It belongs to what
-// waits for a context, as a connection, so that it is attached without an allocation.
-type Hook struct{ F func() }
+// Hook is what contexts call when they are cancelled: a function, or an Ender. It belongs
+// to what waits for a context, as a connection, so that it is attached without an allocation.
+type Hook struct {
+	F  func()
+	Of Ender // where F is nil
+}
+
+// Ender is told that a context was cancelled.
+type Ender interface{ ContextEnded() }
+
+func (h *Hook) call() {
+	if h.F != nil {
+		h.F()
+		return
+	}
+	h.Of.ContextEnded()
+}
+
+// SelfKey is the key of a context of one attempt in the contexts that are derived from it,
+// those that do not end with it included.
+type SelfKey struct{}
+
+// Sending is the context of an exchange whose transport says when it begins to send: before
+// that the end of the caller ends it, and later it may go on for a time.
+type Sending interface {
+	context.Context
+
+	// Unsent says that nothing was sent so far.
+	Unsent()
+	// Sends says that the transport begins to send. The caller looks at Err after it.
+	Sends()
+}
 
 // Hooked is a context that calls Hooks. One that package context derives from it is not
 // Hooked; there context.AfterFunc serves.
@@ -57,6 +86,6 @@ func (s *Slot) Detach(parent context.Context, h *Hook) bool {
 // Call calls the Hook, if there is one.
 func (s *Slot) Call() {
 	if h := s.hook.Swap(nil); h != nil {
-		h.F()
+		h.call()
 	}
 }

@@ -137,21 +137,44 @@ func (r *Recorder) write() {
 		r.swap()
 		chunk, headers, closed := r.older, r.headers(), r.closed
 		r.mu.Unlock()
-		err := r.options.Sink.Write(headers, chunk)
+		n, err := r.options.Sink.Write(headers, chunk)
+		r.mu.Lock()
+		r.lost(chunk[n:])
+		r.fail(err)
+		r.mu.Unlock()
 		if err == nil && closed {
-			err = r.options.Sink.Write(headers, r.footer())
+			_, err = r.options.Sink.Write(headers, r.footer())
 		}
 		if closed {
 			err = errors.Join(err, r.options.Sink.Close())
+			r.mu.Lock()
+			r.fail(err)
+			r.mu.Unlock()
 		}
-		r.mu.Lock()
-		if r.err == nil {
-			r.err = err
-		}
-		r.mu.Unlock()
 		if closed {
 			return
 		}
+	}
+}
+
+// lost counts lines as lost that were recorded and not written. The caller holds the lock.
+func (r *Recorder) lost(lines []byte) {
+	s := &r.stats
+	for line := range bytes.Lines(lines) {
+		s.Lines--
+		if _, isCall := idOf(line); isCall {
+			s.Calls--
+			s.LostCalls++
+		} else {
+			s.LostLines++
+		}
+	}
+}
+
+// fail keeps the first error of the sink. The caller holds the lock.
+func (r *Recorder) fail(err error) {
+	if r.err == nil {
+		r.err = err
 	}
 }
 

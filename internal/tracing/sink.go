@@ -10,9 +10,9 @@ import (
 
 // Sink receives whole lines, on one goroutine.
 type Sink interface {
-	// Write writes lines. headers are those of the policies at the first of them, for a
-	// sink that begins a file.
-	Write(headers, lines []byte) error
+	// Write writes lines, and returns how many bytes of them the receiver has. headers are
+	// those of the policies at the first of them, for a sink that begins a file.
+	Write(headers, lines []byte) (int, error)
 	Close() error
 }
 
@@ -31,9 +31,11 @@ type writerSink struct {
 func ToWriter(w io.Writer, most int64) Sink { return &writerSink{to: w, most: most} }
 
 // Write implements Sink.
-func (s *writerSink) Write(headers, lines []byte) error {
+func (s *writerSink) Write(headers, lines []byte) (n int, err error) {
+	before := 0
 	if !s.begun {
 		s.begun = true
+		before = len(headers)
 		lines = append(headers, lines...)
 	}
 	fits := lines
@@ -41,16 +43,13 @@ func (s *writerSink) Write(headers, lines []byte) error {
 		fits = within(lines, s.most-s.written)
 	}
 	if len(fits) > 0 {
-		n, err := s.to.Write(fits)
+		n, err = s.to.Write(fits)
 		s.written += int64(n)
-		if err != nil {
-			return err
-		}
 	}
-	if len(fits) < len(lines) {
-		return ErrFull
+	if err == nil && len(fits) < len(lines) {
+		err = ErrFull
 	}
-	return nil
+	return max(0, n-before), err
 }
 
 // Close implements Sink. The writer belongs to the caller.
@@ -94,34 +93,32 @@ func (s *fileSink) open() (err error) {
 
 // Write implements Sink. A file ends only where the headers are known, so it has a few
 // bytes more than it may have where the lines of one Write alone are more.
-func (s *fileSink) Write(headers, lines []byte) error {
+func (s *fileSink) Write(headers, lines []byte) (n int, err error) {
 	if s.keep > 0 && s.size > 0 && s.size+int64(len(lines)) > s.most {
 		if err := s.rotate(); err != nil {
-			return err
+			return 0, err
 		}
 	}
 	if s.size == 0 {
-		if err := s.put(headers); err != nil {
-			return err
+		if _, err := s.put(headers); err != nil {
+			return 0, err
 		}
 	}
 	fits := lines
 	if s.keep == 0 {
 		fits = within(lines, s.most-s.size)
 	}
-	if err := s.put(fits); err != nil {
-		return err
+	n, err = s.put(fits)
+	if err == nil && len(fits) < len(lines) {
+		err = ErrFull
 	}
-	if len(fits) < len(lines) {
-		return ErrFull
-	}
-	return nil
+	return n, err
 }
 
-func (s *fileSink) put(lines []byte) error {
+func (s *fileSink) put(lines []byte) (int, error) {
 	n, err := s.file.Write(lines)
 	s.size += int64(n)
-	return err
+	return n, err
 }
 
 // rotate ends a file and begins a new one.

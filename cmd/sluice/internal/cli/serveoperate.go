@@ -26,11 +26,12 @@ type operateFlags struct {
 func (f *operateFlags) add(cmd *cobra.Command, c *serve.Config) {
 	flags := cmd.Flags()
 	flags.StringVar(&c.AdminTokens, "admin-token-file", "", "a `FILE` of tokens that open /api/ and /ui of the admin address, a line each: TOKEN, or NAME TOKEN; read again when it changes; the variable "+tokenVariable+" has one without a file; neither: no such paths")
+	flags.StringSliceVar(&c.AdminHosts, "admin-host", nil, "`NAMES` by which clients reach the admin address, beside addresses, names without a dot and names of the cluster")
 	flags.StringVar(&f.url, "alert-url", "", "the `URL` of a webhook that gets a POST for each alert; empty for none")
 	flags.StringSliceVar(&c.Alerts.Kinds, "alert-on", serve.AlertKinds, "the `KINDS` of alerts")
 	flags.StringVar(&f.rate, "alert-rate", "10/1m", "how many alerts are sent at the most; the next one counts the others")
 	must(cmd.RegisterFlagCompletionFunc("alert-on", cobra.FixedCompletions(serve.AlertKinds, cobra.ShellCompDirectiveNoFileComp)))
-	for _, name := range []string{"alert-url", "alert-rate"} {
+	for _, name := range []string{"alert-url", "alert-rate", "admin-host"} {
 		must(cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions))
 	}
 }
@@ -41,6 +42,12 @@ func (f *operateFlags) check(cmd *cobra.Command, c *serve.Config) (err error) {
 		c.AdminToken = os.Getenv(tokenVariable)
 	} else if c.Admin == "" {
 		return usage(cmd, "--admin-token-file needs --admin ADDRESS")
+	}
+	if c.TraceOff && c.AdminTokens == "" && c.AdminToken == "" {
+		return usage(cmd, "--trace-off needs --admin-token-file or the variable %s: a trace begins by hand with a token alone", tokenVariable)
+	}
+	for i, name := range c.AdminHosts {
+		c.AdminHosts[i] = strings.ToLower(strings.TrimSuffix(name, "."))
 	}
 	if f.url == "" {
 		for _, name := range []string{"alert-on", "alert-rate"} {

@@ -31,11 +31,11 @@ var errUnsolicited = errors.New("http1: the server closed the connection, or sen
 
 // newSocket returns the socket of a connection, nil for none.
 func newSocket(of net.Conn) *socket {
-	tcp, ok := of.(*net.TCPConn)
+	own, ok := of.(syscall.Conn)
 	if !ok {
 		return nil
 	}
-	raw, err := tcp.SyscallConn()
+	raw, err := own.SyscallConn()
 	if err != nil {
 		return nil
 	}

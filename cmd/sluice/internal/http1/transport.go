@@ -11,6 +11,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/sluice-go/sluice/internal/attempt"
 )
 
 // Transport is an http.RoundTripper for one server. It is safe for concurrent use.
@@ -47,6 +49,9 @@ type Interim func(status int, header textproto.MIMEHeader) error
 // httptrace.ClientTrace.
 func New(rest *http.Transport, to *url.URL) *Transport {
 	t := &Transport{rest: rest}
+	if rest.DialContext != nil {
+		rest.DialContext = whileWanted(rest.DialContext)
+	}
 	own := hasSockets && to.Scheme == "http" && rest.Protocols == nil && rest.Proxy == nil && rest.DialContext != nil
 	if own && isHost(to.Host) && to.Hostname() != "" {
 		port := to.Port()
@@ -56,6 +61,28 @@ func New(rest *http.Transport, to *url.URL) *Transport {
 		t.host, t.address = to.Host, net.JoinHostPort(to.Hostname(), port)
 	}
 	return t
+}
+
+// dialer makes connections.
+type dialer func(ctx context.Context, network, address string) (net.Conn, error)
+
+// whileWanted returns a dialer that gives up when the request is cancelled for which it
+// began: clients that leave must not make connections. After a timeout, which may be
+// shorter than it takes to connect, the next request has use for the connection.
+func whileWanted(dial dialer) dialer {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		if of, ok := ctx.Value(attempt.SelfKey{}).(context.Context); ok {
+			wanted, cancel := context.WithCancel(ctx)
+			defer cancel()
+			defer context.AfterFunc(of, func() {
+				if of.Err() == context.Canceled {
+					cancel()
+				}
+			})()
+			ctx = wanted
+		}
+		return dial(ctx, network, address)
+	}
 }
 
 // RoundTrip implements http.RoundTripper. A request that a connection lost before a byte
@@ -70,13 +97,20 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	*buffer = head
 	ctx := req.Context()
+	sending, _ := ctx.(attempt.Sending)
 	for {
+		if sending != nil {
+			sending.Unsent()
+		}
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
 		c, err := t.connection(ctx)
 		if err != nil {
 			return nil, err
+		}
+		if sending != nil {
+			sending.Sends()
 		}
 		resp, again, err := c.exchange(req, head)
 		if err == nil || !again {
@@ -87,11 +121,18 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // others sends a request by the other transport.
 func (t *Transport) others(req *http.Request) (*http.Response, error) {
-	if interim, ok := req.Context().Value(InterimKey{}).(Interim); ok {
-		trace := &httptrace.ClientTrace{Got1xxResponse: interim}
-		req = req.WithContext(httptrace.WithClientTrace(req.Context(), trace))
+	ctx := req.Context()
+	interim, tells := ctx.Value(InterimKey{}).(Interim)
+	sending, sends := ctx.(attempt.Sending)
+	if !tells && !sends {
+		return t.rest.RoundTrip(req)
 	}
-	return t.rest.RoundTrip(req)
+	trace := &httptrace.ClientTrace{Got1xxResponse: interim}
+	if sends {
+		sending.Unsent()
+		trace.GotConn = func(httptrace.GotConnInfo) { sending.Sends() }
+	}
+	return t.rest.RoundTrip(req.WithContext(httptrace.WithClientTrace(ctx, trace)))
 }
 
 // CloseIdleConnections closes those that no request uses.
@@ -126,7 +167,7 @@ func (t *Transport) connection(ctx context.Context) (*conn, error) {
 	t.mu.Lock()
 	t.wants = append(t.wants, w)
 	t.mu.Unlock()
-	// The connection is of use to other requests where this one ends before.
+	// The connection is of use to other requests where a timeout ends this one before.
 	go t.connect(context.WithoutCancel(ctx), w)
 	select {
 	case <-w.ready:

@@ -225,19 +225,45 @@ func TestClosedWhileInUse(t *testing.T) {
 	s.await(0)
 }
 
+// late is a context that a timeout ends.
+type late struct{ context.Context }
+
+func (c late) Err() error {
+	if c.Context.Err() != nil {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// own is the context of an attempt.
+type own struct{ context.Context }
+
+func (c own) Value(key any) any {
+	if _, ok := key.(attempt.SelfKey); ok {
+		return c
+	}
+	return c.Context.Value(key)
+}
+
 // TestDials has connections that are made on a word of the test.
 func TestDials(t *testing.T) {
 	s := newServer(t, func(conn net.Conn, _, _ int, _ string) bool { return says(conn, hello) })
 	transport := s.transport()
 	dial := transport.rest.DialContext
-	began, permit := make(chan struct{}), make(chan error)
-	transport.rest.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+	began, permit, given := make(chan struct{}), make(chan error), make(chan error)
+	transport.rest.DialContext = whileWanted(func(ctx context.Context, network, address string) (net.Conn, error) {
 		began <- struct{}{}
-		if err := <-permit; err != nil {
-			return nil, err
+		select {
+		case err := <-permit:
+			if err != nil {
+				return nil, err
+			}
+		case <-ctx.Done():
+			given <- ctx.Err()
+			return nil, ctx.Err()
 		}
 		return dial(ctx, network, address)
-	}
+	})
 	type result struct {
 		resp *http.Response
 		err  error
@@ -259,10 +285,17 @@ func TestDials(t *testing.T) {
 
 	gone := errors.New("gone")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	cancelled := send(ctx)
+	cancelled := send(own{ctx})
 	<-began
 	cancel(gone)
 	require.ErrorIs(t, (<-cancelled).err, gone)
+	require.ErrorIs(t, <-given, context.Canceled, "no connection is made for a request that is gone")
+
+	ctx, cancel = context.WithCancelCause(t.Context())
+	late := send(own{late{ctx}})
+	<-began
+	cancel(gone)
+	require.ErrorIs(t, (<-late).err, gone)
 	waiting := send(t.Context())
 	<-began
 	// The connection that was begun for the request before serves this one.
@@ -270,12 +303,12 @@ func TestDials(t *testing.T) {
 	first := <-waiting
 	require.NoError(t, first.err)
 
-	late := send(t.Context())
+	last := send(t.Context())
 	<-began
 	// The one that becomes idle serves it before a new one is there.
 	_, err := io.Copy(io.Discard, first.resp.Body)
 	require.NoError(t, err)
-	second := <-late
+	second := <-last
 	require.NoError(t, second.err)
 	assert.Equal(t, 1, s.connections())
 	require.NoError(t, second.resp.Body.Close())

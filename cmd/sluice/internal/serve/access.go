@@ -17,14 +17,15 @@ type access struct {
 	priority string // the header field, empty for none
 	sample   int64  // of so many requests that succeed, one is written
 	passed   atomic.Int64
+	lost     func(error) // is called for a line that cannot be written
 }
 
 // newAccess returns nil without a writer.
-func newAccess(to io.Writer, sample int, priority string) *access {
+func newAccess(to io.Writer, sample int, priority string, lost func(error)) *access {
 	if to == nil {
 		return nil
 	}
-	return &access{priority: priority, sample: int64(max(sample, 1)), handler: slog.NewJSONHandler(to, &slog.HandlerOptions{ReplaceAttr: onlyFields})}
+	return &access{lost: lost, priority: priority, sample: int64(max(sample, 1)), handler: slog.NewJSONHandler(to, &slog.HandlerOptions{ReplaceAttr: onlyFields})}
 }
 
 // onlyFields leaves out what slog adds and every line would have alike.
@@ -83,5 +84,7 @@ func (a *access) write(r *http.Request, t *call, start time.Time) {
 	record := slog.NewRecord(start, slog.LevelInfo, "", 0)
 	record.AddAttrs(attrs...)
 	// A line that cannot be written must not end the request.
-	_ = a.handler.Handle(context.Background(), record)
+	if err := a.handler.Handle(context.Background(), record); err != nil {
+		a.lost(err)
+	}
 }

@@ -43,6 +43,7 @@ func inBubble(t *testing.T, document string, upstream http.HandlerFunc, test fun
 		c.dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 			return b.connect(ctx, network, address)
 		}
+		asByDefault(&c)
 		for _, f := range change {
 			f(&c)
 		}
@@ -116,7 +117,13 @@ func (c *client) answer() (*http.Response, string) {
 // get sends a request on a connection of its own and returns the answer.
 func (b *bubble) get(path string, header ...string) (*http.Response, string) {
 	b.t.Helper()
-	text := "GET " + path + " HTTP/1.1\r\nHost: x\r\n"
+	return b.getBy("GET", path, header...)
+}
+
+// getBy is get by another method.
+func (b *bubble) getBy(method, path string, header ...string) (*http.Response, string) {
+	b.t.Helper()
+	text := method + " " + path + " HTTP/1.1\r\nHost: x\r\n"
 	for _, line := range header {
 		text += line + "\r\n"
 	}
@@ -135,6 +142,14 @@ func (b *bubble) free(policy string) int {
 	}
 	b.t.Fatal("there is no bulkhead")
 	return 0
+}
+
+// freeAfterGrace is free when the grace is over for which an attempt that was broken off
+// keeps its place.
+func (b *bubble) freeAfterGrace(policy string) int {
+	b.t.Helper()
+	later(b.config.AbandonedGrace)
+	return b.free(policy)
 }
 
 // mode returns the state of the breaker.

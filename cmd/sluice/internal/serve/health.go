@@ -7,7 +7,10 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -31,7 +34,7 @@ func (s *Server) admin() http.Handler {
 	places := "/metrics /livez /readyz /healthz"
 	if s.tracer != nil {
 		places += " /trace"
-		s.tracer.handle(mux)
+		s.tracer.handle(mux, s.operator)
 	}
 	if s.operator != nil {
 		places += " " + operate.Root + " " + pagePath
@@ -40,7 +43,42 @@ func (s *Server) admin() http.Handler {
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintln(w, "sluice serve: "+places)
 	})
-	return mux
+	return s.ownHost(mux)
+}
+
+// ownHost refuses requests for names that may be others' (RFC 9110 section 7.4): a page whose
+// name a stranger has lead to this address could read what is here. Probes pass, which have
+// whatever Host a load balancer sends, and are told nothing else.
+func (s *Server) ownHost(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/livez", "/readyz", "/healthz":
+		default:
+			if !s.isOwn(r.Host) {
+				w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+				w.WriteHeader(http.StatusMisdirectedRequest)
+				fmt.Fprintf(w, "the Host is %q; allowed: addresses, names without a dot, names of the cluster, and those of --admin-host\n", r.Host)
+				return
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// ownSuffixes are of names that no stranger can have in the DNS.
+var ownSuffixes = []string{".localhost", ".internal", ".cluster.local", ".svc"}
+
+func (s *Server) isOwn(host string) bool {
+	name := host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		name = h
+	}
+	name = strings.ToLower(strings.TrimSuffix(name, "."))
+	if _, err := netip.ParseAddr(strings.Trim(name, "[]")); err == nil {
+		return true
+	}
+	own := func(suffix string) bool { return strings.HasSuffix(name, suffix) }
+	return name != "" && !strings.Contains(name, ".") || slices.ContainsFunc(ownSuffixes, own) || slices.Contains(s.config.AdminHosts, name)
 }
 
 // health answers a probe.

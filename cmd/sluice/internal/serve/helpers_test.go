@@ -78,6 +78,12 @@ func (j *journal) await(t *testing.T, text string) map[string]any {
 	}
 }
 
+// asByDefault sets what the command sets where no flag says otherwise.
+func asByDefault(c *Config) {
+	c.AbandonedWait, c.AbandonedGrace = DefaultAbandonedWait, DefaultAbandonedGrace
+	c.UpstreamConnections, c.Headers = DefaultUpstreamConnections, DefaultHeaders
+}
+
 // proxy is a server that runs.
 type proxy struct {
 	*Server
@@ -111,6 +117,7 @@ func run(t *testing.T, document string, upstream http.Handler, change ...func(*C
 			close(ready)
 		},
 	}
+	asByDefault(&c)
 	for _, f := range change {
 		f(&c)
 	}

@@ -89,7 +89,7 @@ func TestClientsDeadline(t *testing.T) {
 				assert.Equal(t, c.sent, sent)
 				policy := c.path[1 : len(c.path)-2]
 				assert.Equal(t, c.mode, b.mode(policy))
-				assert.Equal(t, 5, b.free(policy))
+				assert.Equal(t, 5, b.freeAfterGrace(policy))
 			}, withDeadlines(c.most))
 		})
 	}
@@ -141,7 +141,7 @@ func TestDeadlineEndsTheAnswer(t *testing.T) {
 		_, err = resp.Body.Read(make([]byte, 1))
 		assert.Error(t, err)
 		assert.Equal(t, 5*time.Second, time.Since(start))
-		assert.Equal(t, 5, b.free("api"))
+		assert.Equal(t, 5, b.freeAfterGrace("api"))
 		assert.Equal(t, "closed", b.mode("api"))
 	}, withDeadlines(0))
 }

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"context"
 	"net"
 	"net/http"
 	"slices"
@@ -28,10 +29,13 @@ func (s *Server) front() *http.Server {
 	server.HTTP2 = &http.HTTP2Config{MaxConcurrentStreams: s.config.MaxStreams, SendPingTimeout: pingAfter}
 	server.ConnState = handedOver
 	if server.TLSConfig = s.tls.config(); server.TLSConfig == nil {
-		server.ConnContext = withClientConn
+		server.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
+			return withClientConn(withHeldHeaders(ctx, conn), conn)
+		}
 		server.Protocols.SetUnencryptedHTTP2(true)
 		return server
 	}
+	server.ConnContext = withHeldHeaders
 	server.Protocols.SetHTTP2(true)
 	for _, protocol := range []string{"h2", "http/1.1"} {
 		if !slices.Contains(server.TLSConfig.NextProtos, protocol) {

@@ -101,9 +101,9 @@ func TestVanishedPeersOfHTTP2(t *testing.T) {
 			}()
 			synctest.Wait()
 			assert.Equal(t, 0, b.free("api"))
-			time.Sleep(pingAfter + 15*time.Second)
+			time.Sleep(pingAfter + 15*time.Second + DefaultAbandonedWait)
 			synctest.Wait()
-			assert.Equal(t, 1, b.free("api"))
+			assert.Equal(t, 1, b.freeAfterGrace("api"))
 			c.Close()
 		})
 }

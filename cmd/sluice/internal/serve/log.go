@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"log"
 	"log/slog"
@@ -13,12 +14,13 @@ import (
 	"github.com/sluice-go/sluice/core/decision"
 )
 
-// sparse lets lines of a kind through at most once a second, so that an event of
-// every request costs a line a second. The zero value is ready.
+// sparse lets lines of a kind through at most once a second, or once in another time, so
+// that an event of every request costs a line a second. The zero value is ready.
 type sparse struct {
-	mu   sync.Mutex
-	next time.Time
-	left int
+	every time.Duration // 0 for a second
+	mu    sync.Mutex
+	next  time.Time
+	left  int
 }
 
 // due reports whether a line is due, and how many were left out since the last one.
@@ -29,7 +31,7 @@ func (s *sparse) due(now time.Time) (left int, ok bool) {
 		s.left++
 		return 0, false
 	}
-	left, s.left, s.next = s.left, 0, now.Add(time.Second)
+	left, s.left, s.next = s.left, 0, now.Add(cmp.Or(s.every, time.Second))
 	return left, true
 }
 

@@ -19,10 +19,11 @@ type meter struct {
 	registry *prometheus.Registry
 	inFlight atomic.Int64
 
-	answers  *prometheus.CounterVec
-	reloads  *prometheus.CounterVec
-	reloadOK prometheus.Gauge
-	reloadAt prometheus.Gauge
+	answers   *prometheus.CounterVec
+	lostLines prometheus.Counter
+	reloads   *prometheus.CounterVec
+	reloadOK  prometheus.Gauge
+	reloadAt  prometheus.Gauge
 
 	// Counters that were looked up by labels once: quicker than by labels, which costs
 	// as much as a decision.
@@ -39,6 +40,9 @@ func newMeter(set *sluice.Set, version string) *meter {
 	m := &meter{
 		registry: prometheus.NewRegistry(),
 		answers:  counter("http_answers_total", "Answers to clients by status.", "code"),
+		lostLines: prometheus.NewCounter(prometheus.CounterOpts{
+			Namespace: "sluice", Name: "access_log_lost_lines_total", Help: "Lines of the access log that could not be written, as on a full disk.",
+		}),
 		reloads:  counter("reloads_total", "Readings of the policy document after the start.", "result"),
 		reloadOK: gauge("last_reload_successful", "1 when the latest reading of the policy document was accepted, the first one included."),
 		reloadAt: gauge("last_reload_success_timestamp_seconds", "When the active policy document was read."),
@@ -51,7 +55,7 @@ func newMeter(set *sluice.Set, version string) *meter {
 	m.accepted()
 	policies := sluiceprometheus.New()
 	policies.AddSet(set)
-	m.registry.MustRegister(policies, m.answers, m.reloads, m.reloadOK, m.reloadAt, build,
+	m.registry.MustRegister(policies, m.answers, m.lostLines, m.reloads, m.reloadOK, m.reloadAt, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "sluice", Name: "http_requests_in_flight", Help: "Requests under way, upgraded connections included."},
 			func() float64 { return float64(m.inFlight.Load()) }))

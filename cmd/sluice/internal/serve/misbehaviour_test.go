@@ -110,7 +110,7 @@ func (u *badUpstream) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// interim tells of informational answers, as transports do.
+// interim passes informational answers on, as transports do.
 func (u *badUpstream) interim(ctx context.Context) {
 	for range 3 {
 		if f, ok := ctx.Value(http1.InterimKey{}).(http1.Interim); ok {
@@ -214,10 +214,12 @@ func misbehave(t *testing.T, steps string, u *badUpstream, method string, whole 
 			}
 		}()
 		document := "version: 1\npolicies:\n  p:\n    steps: " + steps + "\nroutes: [{path: /**, policy: p}]"
-		s, err := New(Config{
+		c := Config{
 			File: "policy.yaml", Source: []byte(document), Upstreams: []*url.URL{{Scheme: "http", Host: "upstream.test"}},
 			Log: slog.New(slog.DiscardHandler), Upgrades: []string{"websocket"}, WholeAnswers: whole,
-		})
+		}
+		asByDefault(&c)
+		s, err := New(c)
 		require.NoError(t, err)
 		fresh := states(s)
 		s.transport = u

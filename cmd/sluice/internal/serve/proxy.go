@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net"
 	"net/http"
 	"sync"
 	"time"
@@ -17,7 +16,10 @@ func (s *Server) handler() http.Handler {
 	c := &s.config
 	options := []nethttp.Option{
 		nethttp.WithRefusalAnswers(), nethttp.WithRateLimitHeaders(true), nethttp.WithTrustedProxies(c.Trusted...),
-		nethttp.WithIPv6Prefix(c.IPv6Prefix),
+		nethttp.WithIPv6Prefix(c.IPv6Prefix), nethttp.WithAnswerHeaderLimits(c.Headers.limits()),
+	}
+	if c.AbandonedWait > 0 || c.AbandonedGrace > 0 {
+		options = append(options, nethttp.WithAbandoned(nethttp.Abandoned{Wait: c.AbandonedWait, Grace: c.AbandonedGrace, Until: s.cut}))
 	}
 	if c.WholeAnswers {
 		options = append(options, nethttp.WithWholeAnswers())
@@ -31,7 +33,7 @@ func (s *Server) handler() http.Handler {
 	if c.TLS.Clients != "" {
 		options = append(options, nethttp.WithKey(subject))
 	}
-	lines := newAccess(c.Access, c.AccessSample, c.PriorityHeader)
+	lines := newAccess(c.Access, c.AccessSample, c.PriorityHeader, s.lostLine)
 	transport := nethttp.NewRoutedTransport(s.transport, s.set, options...)
 	proxy := transport.Proxy(s.forwarder(transport, lines != nil))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -62,6 +64,11 @@ func (s *Server) handler() http.Handler {
 			// The client is to open its next connection elsewhere.
 			w.Header().Set("Connection", "close")
 		}
+		held, ok := s.holdHeaders(t, r)
+		if !ok {
+			return
+		}
+		defer held.free()
 		s.limitPriority(r)
 		if !s.refuse(t, r) {
 			proxy.ServeHTTP(t, r.WithContext(&t.context))
@@ -75,13 +82,21 @@ func (s *Server) handler() http.Handler {
 // the policy's.
 func NewTransport() *http.Transport {
 	return &http.Transport{
-		DialContext:           (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+		DialContext:           connects(defaultConnectTimeout),
 		TLSHandshakeTimeout:   10 * time.Second,
 		ExpectContinueTimeout: time.Second,
 		IdleConnTimeout:       DefaultUpstreamIdleTimeout,
 		MaxIdleConnsPerHost:   4096,
 		ForceAttemptHTTP2:     true,
 		DisableCompression:    true,
+	}
+}
+
+// lostLine counts a line of the access log that could not be written, as on a full disk.
+func (s *Server) lostLine(err error) {
+	s.meter.lostLines.Inc()
+	if left, ok := s.unwritten.due(time.Now()); ok {
+		s.log.Error("the access log cannot be written; its lines are lost", "error", err, "others", left)
 	}
 }
 

@@ -38,6 +38,7 @@ func (s *Server) watch(ctx context.Context) {
 			}
 			s.tls.reload(false)
 			s.operator.reload(false)
+			s.tracer.look()
 		}
 	}
 }

@@ -46,6 +46,13 @@ type Config struct {
 	// UpstreamIdleTimeout is how long an idle connection to an upstream is kept for the
 	// next request. 0 means DefaultUpstreamIdleTimeout.
 	UpstreamIdleTimeout time.Duration
+	// Headers bound the headers of requests and answers.
+	Headers Headers
+	// UpstreamConnections are at most open to an upstream. 0: no bound.
+	UpstreamConnections int
+	// AbandonedWait and AbandonedGrace say how long an attempt whose client has left keeps
+	// its places, see nethttp.Abandoned. 0: not at all.
+	AbandonedWait, AbandonedGrace time.Duration
 	// Ejection is for several upstreams.
 	Ejection Ejection
 	// ProbePath is the path and the query of probes of several upstreams. nil: none.
@@ -59,6 +66,9 @@ type Config struct {
 	MaxStreams int
 	// Listen and Admin are addresses, host:port. No Admin, no metrics.
 	Listen, Admin string
+	// AdminHosts are names, in lower case, by which clients reach Admin beside addresses and
+	// names that are local.
+	AdminHosts []string
 	// AdminTokens is a file of the tokens that open the routes for operators on Admin, read
 	// again when it changes. AdminToken is the only token where there is no file. Neither:
 	// there are no such routes.
@@ -128,11 +138,24 @@ type Config struct {
 // client may take over bodies is the section http of the document.
 const headerTime = 10 * time.Second
 
+// lostEvery is how often the log says that lines are lost.
+const lostEvery = time.Minute
+
+// defaultConnectTimeout is that of Config.ConnectTimeout.
+const defaultConnectTimeout = 10 * time.Second
+
 const (
 	// DefaultIdleTimeout is as long as common clients keep connections.
 	DefaultIdleTimeout = 120 * time.Second
 	// DefaultUpstreamIdleTimeout is that of http.DefaultTransport.
 	DefaultUpstreamIdleTimeout = 90 * time.Second
+	// DefaultAbandonedWait is as long as most services take at most.
+	DefaultAbandonedWait = 30 * time.Second
+	// DefaultAbandonedGrace is longer than most services take to notice that a connection
+	// was closed.
+	DefaultAbandonedGrace = time.Second
+	// DefaultUpstreamConnections is as many as are kept while they are idle.
+	DefaultUpstreamConnections = 4096
 )
 
 // Server is a proxy that has been set up.
@@ -144,6 +167,7 @@ type Server struct {
 	meter  *meter
 	// transport has the connections to the upstreams. Tests put another there.
 	transport http.RoundTripper
+	headers   heldHeaders    // of all requests under way
 	calls     sync.WaitGroup // requests under way, connections that were taken over included
 
 	tls      *tlsFiles
@@ -151,11 +175,15 @@ type Server struct {
 	operator *operator // nil without tokens
 	alerts   *alerts   // nil without a webhook
 
-	upstreams  []*upstream
-	pool       *pool // nil for one upstream
-	draining   atomic.Bool
+	upstreams []*upstream
+	pool      *pool // nil for one upstream
+	draining  atomic.Bool
+	// cut ends when requests are cut off.
+	cut        context.Context
+	cutOff     context.CancelFunc
 	keyed      sparse // lines about breakers of keys
 	unanswered sparse // lines about an upstream that gives no answer
+	unwritten  sparse // lines about an access log that cannot be written
 }
 
 // New sets a proxy up. The error is that of the policy document or of a file of TLS.
@@ -179,6 +207,8 @@ func New(c Config) (*Server, error) {
 	s := &Server{
 		config: c, set: set, name: "sluice-" + rand.Text()[:10], log: c.Log, meter: newMeter(set, c.Version),
 	}
+	s.unwritten.every = lostEvery
+	s.cut, s.cutOff = context.WithCancel(context.Background())
 	if s.tls, err = newTLSFiles(&c.TLS, s.log, s.meter.registry); err != nil {
 		return nil, err
 	}
@@ -200,7 +230,7 @@ func New(c Config) (*Server, error) {
 		s.operator = newOperator(set, s.log, tokens)
 	}
 	if c.Trace.File != "" {
-		s.tracer = &tracer{set: set, options: c.Trace, log: s.log}
+		s.tracer = newTracer(set, &c, s.meter.registry)
 	}
 	return s, nil
 }
@@ -296,7 +326,7 @@ func (s *Server) Run(ctx context.Context) error {
 func (s *Server) server(h http.Handler) *http.Server {
 	return &http.Server{
 		Handler: h, ReadHeaderTimeout: headerTime, IdleTimeout: s.config.IdleTimeout,
-		ErrorLog: s.complaints(),
+		ErrorLog: s.complaints(), MaxHeaderBytes: s.config.Headers.Bytes,
 	}
 }
 
@@ -348,6 +378,7 @@ func (s *Server) drain(proxy *http.Server, cut context.CancelFunc) {
 	if err != nil {
 		s.log.Warn("requests took longer than the drain time and are cut off", "in_flight", s.meter.inFlight.Load())
 	}
+	s.cutOff()
 	cut()
 	// What is left to close is closed with the process.
 	_ = proxy.Close()

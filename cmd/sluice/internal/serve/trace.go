@@ -5,6 +5,9 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/sluice-go/sluice"
 )
@@ -15,10 +18,65 @@ type tracer struct {
 	options sluice.TraceOptions
 	log     *slog.Logger
 
-	mu     sync.Mutex
-	active *sluice.Trace     // nil while there is none
-	last   sluice.TraceStats // of the trace that was stopped last
-	err    error             // with which it ended
+	mu      sync.Mutex
+	active  *sluice.Trace     // nil while there is none
+	last    sluice.TraceStats // of the trace that was stopped last
+	err     error             // with which it ended
+	earlier sluice.TraceStats // the sums of the traces that were stopped
+	told    uint64            // lost lines that the log has
+	losses  sparse            // lines about them
+}
+
+// newTracer returns a tracer that has not started.
+func newTracer(set *sluice.Set, c *Config, registry prometheus.Registerer) *tracer {
+	t := &tracer{set: set, options: c.Trace, log: c.Log, losses: sparse{every: lostEvery}}
+	for name, help := range map[string]string{"calls": "Calls that are missing in the trace altogether.", "lines": "Lines that are missing in the trace of other calls."} {
+		registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Namespace: "sluice", Subsystem: "trace", Name: "lost_" + name + "_total", Help: help}, func() float64 {
+			all := t.all()
+			if name == "calls" {
+				return float64(all.LostCalls)
+			}
+			return float64(all.LostLines)
+		}))
+	}
+	return t
+}
+
+// all returns the sums of all traces so far.
+func (t *tracer) all() sluice.TraceStats {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	all := t.earlier
+	if t.active != nil {
+		all = sum(all, t.active.Stats())
+	}
+	return all
+}
+
+func sum(a, b sluice.TraceStats) sluice.TraceStats {
+	a.Calls, a.Lines, a.LostCalls, a.LostLines = a.Calls+b.Calls, a.Lines+b.Lines, a.LostCalls+b.LostCalls, a.LostLines+b.LostLines
+	return a
+}
+
+// look has the log say that calls or lines are lost. A nil tracer loses none.
+func (t *tracer) look() {
+	if t == nil {
+		return
+	}
+	all := t.all()
+	lost := all.LostCalls + all.LostLines
+	if lost == t.told {
+		return
+	}
+	if _, ok := t.losses.due(time.Now()); !ok {
+		return
+	}
+	t.told = lost
+	attrs := []any{"file", t.options.File, "lost_calls", all.LostCalls, "lost_lines", all.LostLines}
+	if s := t.status(); s.Error != "" {
+		attrs = append(attrs, "error", s.Error)
+	}
+	t.log.Error("calls are missing in the trace", attrs...)
 }
 
 // start starts a trace, unless one is active.
@@ -49,6 +107,7 @@ func (t *tracer) stop() {
 	}
 	t.err = t.active.Stop()
 	t.last, t.active = t.active.Stats(), nil
+	t.earlier = sum(t.earlier, t.last)
 	if t.err != nil {
 		t.log.Error("the trace is not complete", "file", t.options.File, "error", t.err)
 		return
@@ -82,9 +141,10 @@ func (t *tracer) status() traceStatus {
 	return s
 }
 
-// handle adds the paths of the admin address: GET /trace for the status, POST /trace/start
-// and /trace/stop, which pages of other origins cannot send.
-func (t *tracer) handle(mux *http.ServeMux) {
+// handle adds the paths of the admin address: GET /trace for the status, and POST
+// /trace/start and /trace/stop, which need a token as all changes do, and which pages of other
+// origins cannot send. Without an operator there are no changes.
+func (t *tracer) handle(mux *http.ServeMux, o *operator) {
 	answer := func(w http.ResponseWriter, code int) {
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Cache-Control", "no-store")
@@ -93,8 +153,22 @@ func (t *tracer) handle(mux *http.ServeMux) {
 		_ = json.NewEncoder(w).Encode(t.status())
 	}
 	mux.HandleFunc("GET /trace", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK) })
+	if o == nil {
+		return
+	}
 	own := http.NewCrossOriginProtection()
-	mux.Handle("POST /trace/start", own.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	change := func(path string, serve http.HandlerFunc) {
+		mux.Handle("POST "+path, own.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			who, ok := o.tokens.who(r)
+			if !ok {
+				o.refuse(w, r)
+				return
+			}
+			t.log.Info("the trace is changed by hand", "path", path, "by", who, "peer", r.RemoteAddr)
+			serve(w, r)
+		})))
+	}
+	change("/trace/start", func(w http.ResponseWriter, _ *http.Request) {
 		if err := t.start(); err != nil {
 			t.mu.Lock()
 			t.err = err
@@ -103,9 +177,9 @@ func (t *tracer) handle(mux *http.ServeMux) {
 			return
 		}
 		answer(w, http.StatusOK)
-	})))
-	mux.Handle("POST /trace/stop", own.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	})
+	change("/trace/stop", func(w http.ResponseWriter, _ *http.Request) {
 		t.stop()
 		answer(w, http.StatusOK)
-	})))
+	})
 }

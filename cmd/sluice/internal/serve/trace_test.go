@@ -15,12 +15,17 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
+const traceToken = "a-token-of-16-bytes"
+
 // traceOf asks the admin address about its trace.
 func traceOf(t *testing.T, method, url string, header http.Header) (code int, s traceStatus) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, url, nil)
 	require.NoError(t, err)
-	req.Header = header
+	req.Header = http.Header{"Authorization": {"Bearer " + traceToken}}
+	for name, lines := range header {
+		req.Header[name] = lines
+	}
 	resp, err := http.DefaultClient.Do(req)
 	require.NoError(t, err)
 	defer resp.Body.Close()
@@ -42,7 +47,7 @@ policies:
 routes:
   - {path: /api/**, policy: api}
 `, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), func(c *Config) {
-		c.Trace = sluice.TraceOptions{File: file, Rotate: 1, Attributes: []string{"method", "path"}}
+		c.Trace, c.AdminToken = sluice.TraceOptions{File: file, Rotate: 1, Attributes: []string{"method", "path"}}, traceToken
 	})
 	get := func(path string) int {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.url+path, nil)
@@ -104,7 +109,7 @@ func TestTraceOff(t *testing.T) {
 	folder := t.TempDir()
 	missing := filepath.Join(folder, "missing", "trace.ndjson")
 	p := run(t, "version: 1\npolicies: {a: {steps: [{limit: 1/1s}]}}\n", http.NotFoundHandler(), func(c *Config) {
-		c.Trace, c.TraceOff = sluice.TraceOptions{File: missing}, true
+		c.Trace, c.TraceOff, c.AdminToken = sluice.TraceOptions{File: missing}, true, traceToken
 	})
 	code, s := traceOf(t, http.MethodGet, p.admin+"/trace", nil)
 	assert.Equal(t, 200, code)

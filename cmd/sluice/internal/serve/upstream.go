@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -21,6 +22,7 @@ type upstream struct {
 	url       *url.URL // as the transport needs it: of http or https
 	transport *http1.Transport
 	reach     *reach
+	slots     *slots // nil where connections have no bound
 
 	// The rest is used where there are several.
 	load  atomic.Int64 // requests under way, their answers included
@@ -37,6 +39,7 @@ func newUpstream(at *url.URL, c *Config, secure *tls.Config) *upstream {
 	transport := NewTransport()
 	transport.HTTP2 = &http.HTTP2Config{SendPingTimeout: pingAfter}
 	transport.TLSClientConfig = secure.Clone() // a transport adds what ALPN needs
+	transport.MaxResponseHeaderBytes = int64(c.Headers.Bytes)
 	if at.Scheme == "h2c" {
 		to.Scheme = "http"
 		transport.Protocols = new(http.Protocols)
@@ -53,6 +56,10 @@ func newUpstream(at *url.URL, c *Config, secure *tls.Config) *upstream {
 	}
 	u := &upstream{name: at.String(), url: &to, reach: newReach(&to, transport.DialContext)}
 	transport.DialContext = u.reach.dial
+	if c.UpstreamConnections > 0 {
+		u.slots = newSlots(c.UpstreamConnections, cmp.Or(c.ConnectTimeout, defaultConnectTimeout))
+		transport.DialContext = u.slots.bound(u.reach.dial, func() { u.transport.CloseIdleConnections() })
+	}
 	u.transport = http1.New(transport, u.url)
 	return u
 }

@@ -71,7 +71,7 @@ func TestWholeAnswers(t *testing.T) {
 					} else {
 						assert.Equal(t, c.headers, b.mode(policy))
 					}
-					assert.Equal(t, 5, b.free(policy))
+					assert.Equal(t, 5, b.freeAfterGrace(policy))
 				}, change)
 			}
 		})
@@ -123,7 +123,7 @@ func TestClientThatDoesNotReadIsNoFailure(t *testing.T) {
 		later(time.Second / 2)
 		c.Close()
 		later(0)
-		assert.Equal(t, 5, b.free("api"))
+		assert.Equal(t, 5, b.freeAfterGrace("api"))
 		assert.Equal(t, "closed", b.mode("api"))
 	}, whole)
 }
