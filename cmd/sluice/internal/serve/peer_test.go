@@ -74,7 +74,9 @@ routes: [{path: /denied, policy: denied}, {path: /spared, policy: spared}, {path
 	server, err := New(Config{
 		File: "policy.yaml", Source: []byte(document), Upstreams: []*url.URL{{Scheme: "http", Host: "upstream.test"}},
 		Log: slog.New(slog.DiscardHandler), Trusted: trusted, IPv6Prefix: 64,
-		dial: func(ctx context.Context, network, address string) (net.Conn, error) { return back.Dial(ctx, network, address) },
+		dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+			return back.Dial(ctx, network, address)
+		},
 	})
 	require.NoError(t, err)
 	behind := &http.Server{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), ErrorLog: log.New(io.Discard, "", 0)}
