@@ -201,6 +201,7 @@ func New(c Config) (*Server, error) {
 	}
 	if tokens != nil {
 		s.operator = newOperator(set, s.log, tokens)
+		s.operator.ipv6 = c.IPv6Prefix
 	}
 	if s.keeper = newKeeper(set, c.State, s.log, s.meter.registry); s.keeper != nil {
 		again, err := sluice.Parse(c.File, c.Source)
