@@ -226,7 +226,7 @@ func (p *Pipeline) Configure(next pipeline.Policy) error {
 var ErrSnapshot = runner.ErrSnapshot
 
 // Snapshot returns the state of the steps: limiters, breakers and budgets with
-// their keys. Places and waiters belong to this process and are not in it. Another
+// their keys, and the keys that Handle.Block blocks. Places and waiters belong to this process and are not in it. Another
 // process restores it under the same policy or a similar one; the time between the
 // two counts as passed, with the precision of the wall clock. The state of a mechanism that
 // policies share is in the snapshot of each of them.

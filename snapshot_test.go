@@ -205,3 +205,29 @@ func TestRestoreKeepsPlaces(t *testing.T) {
 		require.NoError(t, keyed(p, "a"), step)
 	}
 }
+
+// TestSnapshotKeepsBlocks: a key that an operator blocked stays blocked for the rest of its
+// time, which goes on between the processes.
+func TestSnapshotKeepsBlocks(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var here, there clock.Virtual
+		here.Advance(time.Hour)
+		steps := []string{"limit: {rate: 100/1s, per: key}"}
+		p := guarded(t, steps, sluice.WithClock(&here))
+		require.NoError(t, p.Step("limit").Key("mallory").Block(time.Hour))
+		require.NoError(t, p.Step("limit").Key("eve").Block(10*time.Minute))
+		saved := p.Snapshot()
+		time.Sleep(20 * time.Minute) // on the wall clock
+		q := guarded(t, steps, sluice.WithClock(&there))
+		require.NoError(t, q.Restore(saved))
+		list, err := q.Step("limit").Blocked()
+		require.NoError(t, err)
+		require.Len(t, list, 1)
+		assert.Equal(t, sluice.BlockedKey{Key: "mallory", Values: []string{"mallory"}, Left: 40 * time.Minute}, list[0])
+		_, err = sluice.DoWith(t.Context(), q, sluice.Request{Key: "mallory"}, ok)
+		var refused *sluice.RejectedError
+		require.ErrorAs(t, err, &refused)
+		assert.Equal(t, reducer.ReasonBlocked, refused.Reason)
+		assert.Equal(t, q.Snapshot(), q.Snapshot())
+	})
+}

@@ -230,7 +230,7 @@ func TestSections(t *testing.T) {
 	none := parseFile(t, "testdata/good/names.yaml")
 	rate := policy.ByteRate{Bytes: 1024, Period: time.Second}
 	assert.Equal(t, policy.HTTP{BodyTimeout: 30 * time.Second, BodyRate: rate, StreamIdle: 5 * time.Minute}, none.HTTP)
-	assert.Equal(t, policy.Proxy{Slots: pipeline.DefaultKeys, IPv4Prefix: 32, IPv6Prefix: 64}, none.Proxy)
+	assert.Equal(t, policy.Proxy{Slots: pipeline.DefaultKeys, RateLimitedHeader: true, IPv4Prefix: 32, IPv6Prefix: 64}, none.Proxy)
 
 	doc := parseFile(t, "testdata/good/sections.yaml")
 	http := policy.HTTP{

@@ -107,6 +107,20 @@ func TestShare(t *testing.T) {
 	if other < 850 || other > 1_150 {
 		t.Errorf("of 10 %% at one step %d are in the share of another step", other)
 	}
+	// All addresses of a network belong to the share, or none does.
+	byIP, in := Share{Of: reducer.Percent(50), By: "ip"}, map[bool]int{}
+	for network := range 1000 {
+		of := func(host string) bool {
+			return byIP.Has("limit", "2001:db8:0:"+strconv.FormatInt(int64(network), 16)+"::"+host+"/64")
+		}
+		if of("1") != of("2") {
+			t.Fatalf("network %d is in the share by one of its addresses", network)
+		}
+		in[of("1")]++
+	}
+	if in[true] < 400 || in[false] < 400 {
+		t.Errorf("of 1000 networks %v belong to a share of 50%%", in)
+	}
 	// The same in every runtime.
 	for value, want := range map[string]uint32{"": 0x4cf5e862, "ada": 0x8181c92a, "ü": 0xf55ee405} {
 		if got := hash("limit", value); got != want {

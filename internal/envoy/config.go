@@ -25,6 +25,15 @@ type Config struct {
 	// Static has the listener in the bootstrap, where a filter that is refused ends Envoy.
 	// Push needs a listener that is not.
 	Static bool
+	// TrustedHops is how many proxies in front of this Envoy each add an address to
+	// X-Forwarded-For.
+	TrustedHops int
+	// KeepForwarded leaves X-Forwarded-For as it came. Else Envoy adds the peer's address,
+	// for a peer on loopback one of its machine, whatever that is.
+	KeepForwarded bool
+	// Details has Envoy log a line for each request: its path and status, the response
+	// flags, and the details of the response code.
+	Details bool
 }
 
 // Route is a route by path prefix.
@@ -158,15 +167,23 @@ func (c *Config) write(dir string) (file string, err error) {
 }
 
 func (c *Config) listener(filters []object) object {
+	manager := object{
+		"@type":       types + "envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager",
+		"stat_prefix": "http", "generate_request_id": false,
+		"use_remote_address": true, "xff_num_trusted_hops": c.TrustedHops, "skip_xff_append": c.KeepForwarded,
+		"route_config": object{"name": "routes", "virtual_hosts": []object{{"name": "all", "domains": []string{"*"}, "routes": c.routes()}}},
+		"http_filters": filters,
+	}
+	if c.Details {
+		manager["access_log"] = []object{{"name": "stdout", "typed_config": object{
+			"@type":      types + "envoy.extensions.access_loggers.stream.v3.StdoutAccessLog",
+			"log_format": object{"text_format_source": object{"inline_string": "DETAILS %PATH% %RESPONSE_CODE% %RESPONSE_FLAGS% %RESPONSE_CODE_DETAILS%\n"}},
+		}}}
+	}
 	return object{
 		"@type": types + "envoy.config.listener.v3.Listener", "name": "http",
-		"address": address("127.0.0.1", 0),
-		"filter_chains": []object{{"filters": []object{{"name": "http", "typed_config": object{
-			"@type":       types + "envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager",
-			"stat_prefix": "http", "generate_request_id": false,
-			"route_config": object{"name": "routes", "virtual_hosts": []object{{"name": "all", "domains": []string{"*"}, "routes": c.routes()}}},
-			"http_filters": filters,
-		}}}}},
+		"address":       address("127.0.0.1", 0),
+		"filter_chains": []object{{"filters": []object{{"name": "http", "typed_config": manager}}}},
 	}
 }
 

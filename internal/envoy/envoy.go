@@ -107,7 +107,7 @@ func start(dir string, configure func() (file string, err error)) (*Envoy, error
 	e := &Envoy{dir: dir, done: make(chan struct{})}
 	e.cmd = exec.Command(binary, "--config-path", file, "--admin-address-path", adminFile, "--concurrency", strconv.Itoa(Workers),
 		"--disable-hot-restart", "--drain-time-s", "1", "--drain-strategy", "immediate",
-		"--log-level", "warning", "--component-log-level", "wasm:info")
+		"--file-flush-interval-msec", "50", "--log-level", "warning", "--component-log-level", "wasm:info")
 	e.cmd.Stdout, e.cmd.Stderr = &e.log, &e.log
 	e.cmd.SysProcAttr = dependent()
 	started := make(chan error)

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
@@ -13,7 +15,13 @@ import (
 )
 
 // snapshotVersion is the first byte of a snapshot.
-const snapshotVersion = 1
+const snapshotVersion = 2
+
+// What an entry of a snapshot has.
+const (
+	savedCell  = iota // the state of the cell of a step, or of a key of it
+	savedBlock        // until when an operator blocks a key of a step
+)
 
 // ErrSnapshot is wrapped by every error of Restore.
 var ErrSnapshot = errors.New("sluice: not a snapshot")
@@ -40,11 +48,17 @@ func (p *Pipeline) Snapshot() []byte {
 				dst = appendSaved(dst, name, r.Key(), r.Cell())
 			}
 		})
+		blocked := c.blocks.all(p.Now())
+		for _, key := range slices.Sorted(maps.Keys(blocked)) {
+			dst = appendText(appendText(append(dst, savedBlock), name), key)
+			dst = appendText(dst, string(binary.LittleEndian.AppendUint64(nil, uint64(blocked[key]))))
+		}
 	}
 	return binary.LittleEndian.AppendUint32(dst, crc32.ChecksumIEEE(dst))
 }
 
 func appendSaved(dst []byte, step, key string, c cell.Cell) []byte {
+	dst = append(dst, savedCell)
 	dst = appendText(dst, step)
 	dst = appendText(dst, key)
 	return appendText(dst, string(c.AppendState(nil)))
@@ -64,11 +78,13 @@ func cutText(src []byte) (text string, rest []byte, ok bool) {
 	return string(src[size:end]), src[end:], true
 }
 
-// saved is a cell that was read from a snapshot, and where it belongs.
+// saved is what was read from a snapshot, and where it belongs: a cell, or the block of a
+// key where there is none.
 type saved struct {
 	cells *StepCells
 	key   string
 	cell  cell.Cell
+	until clock.Mark
 }
 
 // Restore replaces the states of the cells by those of a snapshot, or changes
@@ -97,10 +113,11 @@ func (p *Pipeline) Restore(src []byte) error {
 func (p *Pipeline) readSaved(src []byte, shift time.Duration, now clock.Mark) (found []saved, err error) {
 	l := p.layout.Load()
 	for len(src) > 0 {
-		name, rest, ok1 := cutText(src)
+		kind := src[0]
+		name, rest, ok1 := cutText(src[1:])
 		key, rest, ok2 := cutText(rest)
 		state, rest, ok3 := cutText(rest)
-		if !ok1 || !ok2 || !ok3 {
+		if !ok1 || !ok2 || !ok3 || kind > savedBlock || kind == savedBlock && len(state) != 8 {
 			return nil, ErrSnapshot
 		}
 		src = rest
@@ -108,8 +125,14 @@ func (p *Pipeline) readSaved(src []byte, shift time.Duration, now clock.Mark) (f
 			if c == nil || l.plan.StepName(i) != name || c.one != nil && key != "" {
 				continue
 			}
+			if kind == savedBlock {
+				if until := clock.Mark(binary.LittleEndian.Uint64([]byte(state))).Add(shift); until > now && c.cells != nil {
+					found = append(found, saved{cells: c, key: key, until: until})
+				}
+				continue
+			}
 			if revived := revive(l.plan.Maker(i), []byte(state), shift, now); revived != nil {
-				found = append(found, saved{c, key, revived})
+				found = append(found, saved{cells: c, key: key, cell: revived})
 			}
 		}
 	}
@@ -128,6 +151,10 @@ func revive(m cell.Maker, state []byte, shift time.Duration, now clock.Mark) cel
 // put replaces a cell by the saved one and drops its waiters. It keeps a cell in which
 // calls hold places, because these calls return the places to it.
 func (s saved) put(now clock.Mark) {
+	if s.cell == nil {
+		s.cells.blocks.put(s.key, s.until, now)
+		return
+	}
 	if b := s.cells.one; b != nil {
 		b.mu.Lock()
 		if s.cells.holds && b.Cell.Held() {

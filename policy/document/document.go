@@ -142,7 +142,7 @@ func (r *reader) document(root *tree.Node, doc *Document) (policies *tree.Node, 
 			r.unmatched(n, &doc.HTTP, doc, names)
 		}
 	}
-	doc.Proxy = Proxy{Slots: pipeline.DefaultKeys, IPv4Prefix: defaultIPv4Prefix, IPv6Prefix: defaultIPv6Prefix}
+	doc.Proxy = Proxy{Slots: pipeline.DefaultKeys, RateLimitedHeader: true, IPv4Prefix: defaultIPv4Prefix, IPv6Prefix: defaultIPv6Prefix}
 	if n := f.get("proxy"); n != nil {
 		r.proxy(n, &doc.Proxy)
 	}

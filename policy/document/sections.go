@@ -196,7 +196,7 @@ const (
 func (r *reader) proxy(n *tree.Node, p *Proxy) {
 	p.Stated = true
 	var f fields
-	const known = "state slots headers legacy_headers trusted_proxies ipv4_prefix ipv6_prefix key cost trace"
+	const known = "state slots headers legacy_headers ratelimited_header trusted_proxies ipv4_prefix ipv6_prefix key cost trace"
 	if !f.read(r, n, "a map of settings", known) {
 		return
 	}
@@ -209,6 +209,9 @@ func (r *reader) proxy(n *tree.Node, p *Proxy) {
 	}
 	if n := f.get("legacy_headers"); n != nil {
 		p.LegacyHeaders = r.asBool(n)
+	}
+	if n := f.get("ratelimited_header"); n != nil {
+		p.RateLimitedHeader = r.asBool(n)
 	}
 	if n := f.get("trusted_proxies"); n != nil {
 		r.prefixes(n, p)

@@ -141,6 +141,9 @@ type Proxy struct {
 	// the limit with the fewest permits to the answers that Headers names. The default
 	// is false.
 	LegacyHeaders bool
+	// RateLimitedHeader adds x-envoy-ratelimited to refusals by limits, as Envoy's rate
+	// limit filter does. The default is true.
+	RateLimitedHeader bool
 	// TrustedProxies are the hops whose X-Forwarded-For says which address the attribute
 	// ip has. The default is none: it is the address that the proxy names.
 	TrustedProxies []keyed.Prefix

@@ -21,6 +21,7 @@ type refusal struct {
 	problem refusals.Problem
 	body    string
 	details string // for the log of the proxy
+	quota   bool   // of a limit
 	// headers are those of the last refusal, for refusals that differ in the seconds
 	// alone.
 	headers []byte
@@ -40,7 +41,7 @@ func (p *policy) refusal(step int, why reducer.Reason) *refusal {
 	if step >= 0 {
 		missing = p.plan.Step(step).Missing
 	}
-	f := &refusal{step: step, reason: why, problem: refusals.Rejected(name, quota, why, missing)}
+	f := &refusal{step: step, reason: why, problem: refusals.Rejected(name, quota, why, missing), quota: quota}
 	f.details = "sluice_" + p.Name + "_" + name + "_" + why.String()
 	f.body = string(f.problem.Text())
 	p.refusals = append(p.refusals, f)
@@ -85,13 +86,18 @@ func (p *policy) cached(s *stream, v *verdict, f *refusal, seconds int64, kind s
 // headers are the header fields of a refusal, of a client of gRPC where the content type
 // is empty.
 func (p *policy) headers(s *stream, v *verdict, f *refusal, seconds int64, kind string) []byte {
-	fields := make([]string, 0, 20)
+	fields := make([]string, 0, 22)
 	if seconds > 0 {
 		fields = append(fields, "retry-after", strconv.FormatInt(seconds, 10))
 	}
 	limits := p.limitFields(s, v)
 	fields = limits.append(fields, p, s.root.doc.Proxy.LegacyHeaders)
 	fields = append(fields, "x-throttle-reason", f.problem.Reason, "cache-control", "no-store")
+	// A fallback with another status is no refusal to the client.
+	limited := kind == "" || p.fallback == nil || p.fallback.Status == tooMany
+	if limited && f.quota && f.problem.Status == tooMany && s.root.doc.Proxy.RateLimitedHeader {
+		fields = append(fields, "x-envoy-ratelimited", "true")
+	}
 	if s.trace != "" {
 		fields = append(fields, traceHeader, s.trace)
 	}
@@ -103,6 +109,9 @@ func (p *policy) headers(s *stream, v *verdict, f *refusal, seconds int64, kind 
 	}
 	return abi.AppendPairs(nil, fields...)
 }
+
+// tooMany is the status of a refusal by a limit.
+const tooMany = 429
 
 // respond answers the effective stream, whose request is refused for what it is.
 func respond(problem *refusals.Problem) {

@@ -45,7 +45,7 @@ func TestExchanges(t *testing.T) {
 				f := filter(t, scenario.JSON(state))
 				// Shared data of its own, in one Envoy for all scenarios: that starts sooner.
 				f.VM, f.Discovered = scenario.Name+" "+state, true
-				config := envoy.Config{Upstream: upstream.Address(), Filters: []envoy.Filter{f.Filter()}}
+				config := envoy.Config{Upstream: upstream.Address(), KeepForwarded: true, Filters: []envoy.Filter{f.Filter()}}
 				for _, one := range scenario.Routes {
 					config.Routes = append(config.Routes, envoy.Route{Name: one.Policy, Prefix: one.Prefix, Policy: one.Policy})
 				}

@@ -208,6 +208,14 @@ func TestPod(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	// As an emptyDir is.
+	state := filepath.Join(folder, sidecar.VolumeMounts[1].MountPath)
+	if err := os.MkdirAll(state, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(state, 0o777); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.Chmod(folder, 0o555); err != nil {
 		t.Fatal(err)
 	}
@@ -269,6 +277,10 @@ func TestPod(t *testing.T) {
 	}
 	for name := range probes {
 		probe(name, 200)
+	}
+	for found := false; !found; {
+		_, err := os.Stat(filepath.Join(state, "state"))
+		found = err == nil
 	}
 	server.Close()
 	if status, _ := fetch(t, port("http"), "/x"); status != 502 {

@@ -20,6 +20,7 @@ const SETTINGS = [
   'slots',
   'headers',
   'legacy_headers',
+  'ratelimited_header',
   'trusted_proxies',
   'ipv4_prefix',
   'ipv6_prefix',
@@ -43,8 +44,10 @@ export function checkProxy(problems: Problems, n: Node): void {
   if (slots) asInteger(problems, slots, 1, MAX_KEYS);
   const headers = fields?.get('headers');
   if (headers) asWord(problems, headers, ['refusals', 'all']);
-  const legacy = fields?.get('legacy_headers');
-  if (legacy) asBool(problems, legacy);
+  for (const name of ['legacy_headers', 'ratelimited_header']) {
+    const given = fields?.get(name);
+    if (given) asBool(problems, given);
+  }
   const trusted = fields?.get('trusted_proxies');
   if (trusted?.kind === LIST) for (const one of trusted.items) checkPrefix(problems, one, PREFIX_TEXT);
   else if (trusted) checkPrefix(problems, trusted, `${PREFIX_TEXT}, or a list of them`);

@@ -18,8 +18,27 @@ func All() []Scenario {
 				{Answer: 204, Want: map[string]string{"ratelimit": "", "ratelimit-policy": "", "retry-after": ""}},
 				{Status: overLimit, Body: limited, Want: map[string]string{
 					"retry-after": "3600", "ratelimit": `"limit";r=0;t=3600`, "ratelimit-policy": `"limit";q=1;w=3600`,
-					"content-type": "application/problem+json", "cache-control": "no-store", "x-throttle-reason": "rate",
+					"content-type": "application/problem+json", "cache-control": "no-store", "x-throttle-reason": "rate", "x-envoy-ratelimited": "true",
 				}},
+				{GRPC: true, Status: 8, Want: map[string]string{"x-envoy-ratelimited": "true"}},
+			},
+		},
+		{
+			Name:     "a limit that leaves the header of Envoy out",
+			Document: steps(`{"limit":{"rate":"1/1h"}}`),
+			Proxy:    `"ratelimited_header":false`,
+			Exchanges: []Exchange{
+				{Answer: 204},
+				{Status: overLimit, Want: map[string]string{"x-envoy-ratelimited": "", "x-throttle-reason": "rate"}},
+			},
+		},
+		{
+			Name:     "refusals without the header of Envoy",
+			Document: `{"version":1,"policies":{"all":{"deny":{"header:x-agent":"scraper"},"fallback":{"status":200,"body":"later"},"steps":[{"limit":{"rate":"1/1h"}}]}},"routes":[{"path":"/**","policy":"all"}]}`,
+			Exchanges: []Exchange{
+				{Header: []string{"x-agent", "scraper"}, Status: 403, Want: map[string]string{"x-envoy-ratelimited": ""}},
+				{Answer: 500, Want: map[string]string{"x-envoy-ratelimited": ""}},
+				{Status: 200, Body: "later", Want: map[string]string{"x-envoy-ratelimited": "", "x-throttle-reason": "rate"}},
 			},
 		},
 		{
@@ -119,6 +138,18 @@ func All() []Scenario {
 				{Header: []string{"x-forwarded-for", "2001:db8:1:2:3::4"}},
 				{Header: []string{"x-forwarded-for", "2001:db8:1:2::9, 127.0.0.9"}, Status: overLimit},
 				{Header: []string{"x-forwarded-for", "2001:db8:1:3::9"}},
+			},
+		},
+		{
+			Name:     "one address of IPv6 that is denied",
+			Document: `{"version":1,"policies":{"all":{"deny":{"ip":["2001:db8:1:2::5","2001:db8:1:3:8000::/65"]},"steps":[{"limit":{"rate":"1/1h","per":"ip"}}]}},"routes":[{"path":"/**","policy":"all"}]}`,
+			Proxy:    `"trusted_proxies":["127.0.0.0/8"]`,
+			Exchanges: []Exchange{
+				{Header: []string{"x-forwarded-for", "2001:DB8:1:2::5"}, Status: 403},
+				{Header: []string{"x-forwarded-for", "2001:db8:1:2::6"}},
+				{Header: []string{"x-forwarded-for", "[2001:db8:1:2::7]:443"}, Status: overLimit},
+				{Header: []string{"x-forwarded-for", "2001:db8:1:3:8000::1"}, Status: 403},
+				{Header: []string{"x-forwarded-for", "2001:db8:1:3::1"}},
 			},
 		},
 		{
@@ -345,7 +376,7 @@ func All() []Scenario {
 				{Answer: 404}, // a success
 				{Times: 3, Answer: 501},
 				{Answer: 503}, {Answer: 429}, {Answer: 502}, // the second failure in a row
-				{Times: 2, Status: unavailable, Want: map[string]string{"x-throttle-reason": "open", "retry-after": "3600", "ratelimit": ""},
+				{Times: 2, Status: unavailable, Want: map[string]string{"x-throttle-reason": "open", "retry-after": "3600", "ratelimit": "", "x-envoy-ratelimited": ""},
 					Body: Problem("temporary-reduced-capacity", "Request cannot be satisfied due to temporary server capacity constraints",
 						"The service is failing and is given time to recover.", "open", "breaker", unavailable)},
 			},

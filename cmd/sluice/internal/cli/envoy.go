@@ -28,6 +28,7 @@ type envoyFlags struct {
 	upstream  string
 	listen    string
 	admin     string
+	hops      int
 	wasm      string
 	writeWasm string
 }
@@ -42,7 +43,9 @@ it in JSON: the text of the plugin's configuration. FILE - is standard input. A 
 that a proxy does not perform is an error that says what of Envoy does.
 
 With --bootstrap it prints a whole configuration of Envoy in YAML around it: a
-listener, the filter, and the upstream. With --write-wasm it also writes the module
+listener, the filter, and the upstream. The address of a client, which per: ip and
+conditions take, is that of its connection; --trusted-hops says how many proxies
+stand in between. With --write-wasm it also writes the module
 of the filter, which is part of this program.`,
 		Example: `  sluice envoy api.yaml > sluice.json
   sluice envoy --bootstrap --upstream http://127.0.0.1:9000 --write-wasm sluice.wasm api.yaml > envoy.yaml
@@ -61,9 +64,10 @@ of the filter, which is part of this program.`,
 	flags.StringVarP(&f.upstream, "upstream", "u", "", "the `URL` where requests go, of http, https or h2c, without a path; needed by --bootstrap")
 	flags.StringVarP(&f.listen, "listen", "l", "127.0.0.1:8080", "the `ADDRESS` at which Envoy listens: an IP address and a port")
 	flags.StringVar(&f.admin, "admin", "127.0.0.1:9901", "the `ADDRESS` of Envoy's admin interface; empty for none")
+	flags.IntVar(&f.hops, "trusted-hops", 0, "how many `PROXIES` in front of Envoy each add an address to X-Forwarded-For, 0 to 100")
 	flags.StringVar(&f.wasm, "wasm", "", "the `PATH` of the filter's module where Envoy runs; that of --write-wasm, else sluice.wasm")
 	flags.StringVar(&f.writeWasm, "write-wasm", "", "write the module of the filter to this `PATH`")
-	for _, name := range []string{"upstream", "listen", "admin"} {
+	for _, name := range []string{"upstream", "listen", "admin", "trusted-hops"} {
 		must(cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions))
 	}
 	return cmd
@@ -78,13 +82,13 @@ func (e *Env) envoy(cmd *cobra.Command, f *envoyFlags, file string) error {
 			return err
 		}
 	} else {
-		for _, name := range []string{"upstream", "listen", "admin", "wasm"} {
+		for _, name := range []string{"upstream", "listen", "admin", "trusted-hops", "wasm"} {
 			if cmd.Flags().Changed(name) {
 				return usage(cmd, "--%s needs --bootstrap", name)
 			}
 		}
 	}
-	text, err := e.pluginConfiguration(file)
+	text, err := e.pluginConfiguration(file, f.hops > 0)
 	if err != nil {
 		return err
 	}
@@ -100,8 +104,9 @@ func (e *Env) envoy(cmd *cobra.Command, f *envoyFlags, file string) error {
 	return e.print(text)
 }
 
-// pluginConfiguration returns a document as the filter reads it.
-func (e *Env) pluginConfiguration(file string) ([]byte, error) {
+// pluginConfiguration returns a document as the filter reads it. hops says that Envoy counts
+// the proxies in front of it.
+func (e *Env) pluginConfiguration(file string, hops bool) ([]byte, error) {
 	src, err := e.source(file)
 	if err != nil {
 		return nil, err
@@ -113,6 +118,9 @@ func (e *Env) pluginConfiguration(file string) ([]byte, error) {
 	if errs := config.Check(fileOf(file), doc); len(errs) > 0 {
 		return nil, e.wrong(errs)
 	}
+	if hops && len(doc.Proxy.TrustedProxies) > 0 {
+		return nil, fail(ExitBad, errors.New("--trusted-hops and proxy.trusted_proxies of the document both say whose X-Forwarded-For is believed; allowed: one of them"))
+	}
 	return policy.ToJSON(fileOf(file), src)
 }
 
@@ -121,6 +129,7 @@ type envoyBootstrap struct {
 	Listen, Admin *envoyAddress
 	Upstream      envoyAddress
 	TLS, HTTP2    bool
+	TrustedHops   int
 	Module        string
 	Configuration []byte
 }
@@ -145,6 +154,9 @@ func (f *envoyFlags) check(cmd *cobra.Command) (b envoyBootstrap, err error) {
 		if b.Admin, err = ipAddress(f.admin); err != nil {
 			return b, usage(cmd, "--admin is %q; %v", f.admin, err)
 		}
+	}
+	if b.TrustedHops = f.hops; f.hops < 0 || f.hops > 100 {
+		return b, usage(cmd, "--trusted-hops is %d; allowed: 0 to 100", f.hops)
 	}
 	b.Module = cmp.Or(f.wasm, f.writeWasm, "sluice.wasm")
 	return b, nil

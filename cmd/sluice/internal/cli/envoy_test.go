@@ -55,6 +55,8 @@ func TestEnvoyFlags(t *testing.T) {
 		"envoy -b -u http://x:0 -":                 `--upstream is "http://x:0"; ` + target,
 		"envoy -b -u http://x -l localhost:80 -":   `--listen is "localhost:80"; ` + address,
 		"envoy -b -u http://x --admin 127.0.0.1 -": `--admin is "127.0.0.1"; ` + address,
+		"envoy --trusted-hops 1 -":                 "--trusted-hops needs --bootstrap",
+		"envoy -b -u http://x --trusted-hops -1 -": "--trusted-hops is -1; allowed: 0 to 100",
 	} {
 		if code, stdout, stderr := run(limited, command); code != ExitBad || stdout != "" || stderr != "sluice: "+want+" (see sluice envoy --help)\n" {
 			t.Errorf("%s: code %d, stdout %q, stderr %q", command, code, stdout, stderr)
@@ -76,6 +78,7 @@ func TestEnvoyBootstrap(t *testing.T) {
 		"--upstream http://a --wasm /etc/x.wasm --write-wasm " + module: `filename: "/etc/x.wasm"`,
 		"--upstream h2c://a:81":                                         "explicit_http_config: {http2_protocol_options: {}}",
 		"--upstream http://a --admin= ":                                 `{address: "a", port_value: 80}`,
+		"--upstream http://a --trusted-hops 2":                          "use_remote_address: true\n                # So many proxies in front of this one each add an address to X-Forwarded-For.\n                xff_num_trusted_hops: 2\n",
 	} {
 		if _, stdout, stderr := run(limited, "envoy -b "+flags+" -"); !strings.Contains(stdout, want) || strings.Contains(stdout, "admin:") == strings.Contains(flags, "--admin=") {
 			t.Errorf("%s: stdout %s, stderr %s", flags, stdout, stderr)

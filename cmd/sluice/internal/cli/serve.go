@@ -76,6 +76,10 @@ With --trace the calls of all policies are recorded for sluice replay, diff and
 explain, at a bounded cost; POST /trace/stop and /trace/start of the admin address
 stop and start it.
 
+With --state what the policies know (limits and blocks of keys, breakers, changes by
+hand) outlives the process: it is written each --state-every and at the end, and read at
+the start.
+
 The admin address has /metrics for Prometheus, /livez and /readyz. With
 --admin-token-file it also has /api/ for sluice ctl and a live page, /ui. The document is
 read again when it changes and on SIGHUP; what the steps know stays. A document
@@ -121,6 +125,7 @@ signal ends it at once.`,
 	f.tls.add(cmd, &f.config.TLS)
 	f.trace.add(cmd, &f.config)
 	f.operate.add(cmd, &f.config)
+	addState(cmd, &f.config)
 	must(cmd.RegisterFlagCompletionFunc("policy", documents))
 	for _, name := range []string{"listen", "admin", "drain-delay", "drain", "trusted-proxies", "proxy-protocol", "ipv6-prefix", "upgrade", "deadline-header", "deadline-max", "priority-header", "access-sample"} {
 		must(cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions))
@@ -170,6 +175,9 @@ func (f *serveFlags) check(cmd *cobra.Command) (err error) {
 		return err
 	}
 	if err := f.operate.check(cmd, c); err != nil {
+		return err
+	}
+	if err := checkState(cmd, c); err != nil {
 		return err
 	}
 	for _, address := range []struct{ flag, value string }{{"listen", c.Listen}, {"admin", c.Admin}} {

@@ -32,6 +32,7 @@ type operator struct {
 	log     *slog.Logger
 	tokens  *tokens
 	process string         // its name in identifiers of events
+	ipv6    int            // bits of an address of IPv6 that are a key
 	recent  *sluice.Recent // of the notable kinds
 	keys    keyBreakers
 	readers atomic.Int64 // of streams
@@ -219,6 +220,21 @@ func perOf(p *sluice.Pipeline, step string) []string {
 	return nil
 }
 
+// valuesOf returns the values of a key as requests have them: an operator names an address
+// of ip, whose key is its network.
+func (o *operator) valuesOf(p *sluice.Pipeline, step string, values []string) []string {
+	values = slices.Clone(values)
+	for i, attribute := range perOf(p, step) {
+		if attribute != keyed.IP || i >= len(values) {
+			continue
+		}
+		if a, ok := keyed.ParseHop(values[i]); ok {
+			values[i] = keyed.Key(keyed.IP, a.Text(32, o.ipv6))
+		}
+	}
+	return values
+}
+
 // modeOrder has the modes with those that refuse first.
 var modeOrder = []string{breaker.ForcedOpen.String(), breaker.Open.String(), breaker.HalfOpen.String(), breaker.ForcedClosed.String(), breaker.MetricsOnly.String(), breaker.Closed.String()}
 
@@ -257,7 +273,7 @@ func (o *operator) step(w http.ResponseWriter, r *http.Request, _ string) {
 		fail(w, statusOf(err), err)
 		return
 	}
-	values := r.URL.Query()["key"]
+	values := o.valuesOf(p, r.PathValue("step"), r.URL.Query()["key"])
 	if len(values) == 0 {
 		for _, s := range o.steps() {
 			if s.Policy == p.Name() && s.Step == r.PathValue("step") {
@@ -322,11 +338,11 @@ func (o *operator) change(w http.ResponseWriter, r *http.Request, who string) {
 		fail(w, http.StatusBadRequest, err)
 		return
 	}
-	_, h, err := o.target(r)
+	p, h, err := o.target(r)
 	action := r.PathValue("action")
 	if err == nil {
 		if c.Key != nil {
-			h = h.Key(c.Key...)
+			h = h.Key(o.valuesOf(p, r.PathValue("step"), c.Key)...)
 		}
 		err = o.do(h.By(who, c.Reason), action, &c)
 	}

@@ -546,3 +546,21 @@ func TestNoSecretInLogs(t *testing.T) {
 	}
 	assert.NotContains(t, all.String(), opsToken)
 }
+
+// TestOperatedAddress: an operator names an address, and its network, which is the key of
+// per: ip, is blocked.
+func TestOperatedAddress(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "tokens")
+	require.NoError(t, os.WriteFile(file, []byte("ops "+opsToken+"\n"), 0o600))
+	document := `version: 1
+policies: {api: {steps: [limit: {rate: 100/1s, per: [ip, "header:x-user"]}]}}
+http: {default: api}
+`
+	p := run(t, document, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), func(c *Config) { c.AdminTokens = file })
+	for address, want := range map[string]string{"[2001:DB8:1:2::5]:443": "2001:db8:1:2::/64", "192.0.2.7": "192.0.2.7", "2001:db8:9::/48": "2001:db8:9::/48"} {
+		code, text := p.ask(t, "POST", "/api/steps/api/limit/block", `{"key": ["`+address+`", "ada"], "for": "1h", "reason": "scraping"}`)
+		require.Equal(t, 204, code, text)
+		_, err := sluice.DoWith(t.Context(), p.set.Pipeline("api"), sluice.Request{Lookup: func(name string) string { return map[string]string{"ip": want, "header:x-user": "ada"}[name] }}, func(context.Context) (int, error) { return 0, nil })
+		require.ErrorContains(t, err, "blocked", address)
+	}
+}

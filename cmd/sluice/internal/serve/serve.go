@@ -123,6 +123,8 @@ type Config struct {
 	// starts it.
 	Trace    sluice.TraceOptions
 	TraceOff bool
+	// State says where what the policies know outlives the process.
+	State State
 	// Reload asks for the file to be read again, whether or not it changed.
 	Reload <-chan os.Signal
 	// Ready, where it is set, is told the addresses once both are open.
@@ -174,6 +176,7 @@ type Server struct {
 	tracer   *tracer   // nil without a file of traces
 	operator *operator // nil without tokens
 	alerts   *alerts   // nil without a webhook
+	keeper   *keeper   // nil without a state file
 
 	upstreams []*upstream
 	pool      *pool // nil for one upstream
@@ -228,6 +231,14 @@ func New(c Config) (*Server, error) {
 	}
 	if tokens != nil {
 		s.operator = newOperator(set, s.log, tokens)
+		s.operator.ipv6 = c.IPv6Prefix
+	}
+	if s.keeper = newKeeper(set, c.State, s.log, s.meter.registry); s.keeper != nil {
+		again, err := sluice.Parse(c.File, c.Source)
+		if err != nil {
+			return nil, err
+		}
+		s.keeper.load(again)
 	}
 	if c.Trace.File != "" {
 		s.tracer = newTracer(set, &c, s.meter.registry)
@@ -286,6 +297,11 @@ func (s *Server) Run(ctx context.Context) error {
 		defer close(alerted)
 		s.alerts.run(ctx)
 	}()
+	kept := make(chan struct{})
+	go func() {
+		defer close(kept)
+		s.keeper.run(ctx)
+	}()
 	probed := make(chan struct{})
 	go func() {
 		defer close(probed)
@@ -316,6 +332,8 @@ func (s *Server) Run(ctx context.Context) error {
 		// A scraper needs the last values, too, so the admin address closes last.
 		err = errors.Join(err, admin.Close())
 	}
+	<-kept
+	s.keeper.write()
 	<-watched
 	<-probed
 	<-alerted

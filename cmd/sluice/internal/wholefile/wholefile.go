@@ -12,7 +12,17 @@ import (
 
 // Write writes a file in full or not at all: what was there before stays
 // until the new one is complete.
-func Write(name string, write func(io.Writer) error) (err error) {
+func Write(name string, write func(io.Writer) error) error {
+	return replace(name, 0o644, false, write)
+}
+
+// WriteDurable is Write for a file that its owner alone may read and that outlives a crash
+// of the machine from then on.
+func WriteDurable(name string, write func(io.Writer) error) error {
+	return replace(name, 0o600, true, write)
+}
+
+func replace(name string, mode fs.FileMode, durable bool, write func(io.Writer) error) (err error) {
 	failed := func(err error) error {
 		var path *fs.PathError
 		var link *os.LinkError
@@ -50,11 +60,30 @@ func Write(name string, write func(io.Writer) error) (err error) {
 	if err = write(file); err != nil {
 		return err
 	}
-	if err = file.Chmod(0o644); err != nil {
+	if err = file.Chmod(mode); err != nil {
 		return err
+	}
+	if durable {
+		if err = file.Sync(); err != nil {
+			return err
+		}
 	}
 	if err = file.Close(); err != nil {
 		return err
 	}
-	return os.Rename(file.Name(), target)
+	if err = os.Rename(file.Name(), target); err != nil || !durable {
+		return err
+	}
+	syncFolder(filepath.Dir(target))
+	return nil
+}
+
+// syncFolder makes a name in a folder durable. Not every file system of a folder can.
+func syncFolder(name string) {
+	folder, err := os.Open(name)
+	if err != nil {
+		return
+	}
+	defer folder.Close()
+	_ = folder.Sync()
 }
