@@ -201,7 +201,7 @@ func (d *Loop) order(e *reducer.Effect) uint64 {
 	if e.Kind == reducer.Change {
 		return 0 // no call is affected, and there may be no calls
 	}
-	return d.calls[caller(e.Caller).slot()].number<<8 | e.Caller&255
+	return d.calls[caller(e.Caller).slot()].number<<placeBits | e.Caller&placeMask
 }
 
 // Begin starts a call at the present mark. It does not keep r.
