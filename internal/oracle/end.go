@@ -256,7 +256,11 @@ func (e *Engine) full(c *call) bool {
 		if cell == nil {
 			continue
 		}
-		if a := cell.ask(c.cost(i), e.now, never); a.verdict != admit && a.reason != "capacity" {
+		seen := *cell
+		if cell.bulkhead != nil {
+			seen.bulkhead = cell.bulkhead.after(e.now)
+		}
+		if a := seen.ask(c.cost(i), e.now, never); a.verdict != admit && a.reason != "capacity" {
 			return true
 		}
 	}
