@@ -58,7 +58,7 @@ func newBucket(c *Config, e *reducer.ConfigErrors) (b tokenBucket) {
 // step is StepInto for a budget of tokens. The permit of a grant names in ID what was
 // taken, and the Release of its attempt returns that.
 func (b *tokenBucket) step(answer *reducer.Answer, s *State, a *reducer.Action, now clock.Mark) {
-	// A state that somebody else made may say that more is taken than there is.
+	// A state from elsewhere may say that more is taken than there is.
 	before, taken := s.Taken, min(s.Taken, b.capacity)
 	switch a.Kind {
 	case reducer.Acquire, reducer.TryAcquire, reducer.Peek:
