@@ -69,13 +69,14 @@ func evaluatedAgain(t *testing.T, r recorded) string {
 // TestTraceOfOneGoroutine makes random calls one after another, under random policies and
 // in virtual time: eval prints the decisions of the trace for its events, byte by byte.
 func TestTraceOfOneGoroutine(t *testing.T) {
-	cases, seed := testenv.Cases(1_000), testenv.Seed()
+	usual, cases := 1_000, 0
 	if testing.Short() {
-		cases /= 10
+		usual /= 10
 	}
-	t.Logf("SLUICE_SEED=%d, %d cases", seed, cases)
 	lines, words := 0, map[string]int{}
-	for i := range cases {
+	for d := range testenv.Draws(t, usual) {
+		seed, i := d.Seed, d.Case
+		cases++
 		rng := rand.New(rand.NewPCG(seed, uint64(i)))
 		p, events := generate.Generate(rng)
 		if events[len(events)-1].At < int64(time.Millisecond) {
@@ -168,12 +169,13 @@ func oneAfterAnother(t *testing.T, rng *rand.Rand, p pipeline.Policy, within tim
 // each: what eval prints for the events of a trace has the same decisions about each call,
 // save where the order of simultaneous events is ambiguous.
 func TestTraceAgreesWithEval(t *testing.T) {
-	cases, different, seed := testenv.Cases(500), 0, testenv.Seed()
+	usual, cases, different := 500, 0, 0
 	if testing.Short() {
-		cases /= 10
+		usual /= 10
 	}
-	t.Logf("SLUICE_SEED=%d, %d cases", seed, cases)
-	for i := range cases {
+	for d := range testenv.Draws(t, usual) {
+		seed, i := d.Seed, d.Case
+		cases++
 		rng := rand.New(rand.NewPCG(seed, uint64(i)))
 		p, events := generate.Generate(rng)
 		if events[len(events)-1].At < int64(time.Millisecond) {

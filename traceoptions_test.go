@@ -286,10 +286,16 @@ func TestTraceEndsFull(t *testing.T) {
 }
 
 // TestTraceRotates checks that each file has a header of its own and begins where the one
-// before it ends, and that older ones are removed.
+// before it ends, and that older ones are removed. The seed of a header numbers calls only where
+// the policy draws.
 func TestTraceRotates(t *testing.T) {
+	t.Run("of a policy that draws", func(t *testing.T) { traceRotates(t, 1, "retry: 2", "limit: {rate: 1/1h, burst: 7}") })
+	t.Run("of one that does not", func(t *testing.T) { traceRotates(t, 0, "limit: {rate: 1/1h, burst: 7}") })
+}
+
+func traceRotates(t *testing.T, draws int64, steps ...string) {
 	bubble(t, func(t *testing.T) {
-		p := guarded(t, []string{"limit: {rate: 1/1h, burst: 7}"}, sluice.WithSeed(3))
+		p := guarded(t, steps, sluice.WithSeed(3))
 		file := filepath.Join(t.TempDir(), "trace.ndjson")
 		tr, err := p.Trace(sluice.TraceOptions{File: file, MaxBytes: 4_000, Rotate: 2})
 		require.NoError(t, err)
@@ -316,7 +322,7 @@ func TestTraceRotates(t *testing.T) {
 			if i > 0 {
 				assert.Equal(t, next, first)
 			}
-			assert.Equal(t, uint64(3+(first-1)<<32), head.Seed)
+			assert.Equal(t, uint64(3+draws*(first-1)<<32), head.Seed)
 			next = first + int64(strings.Count(text, `"op":"call"`))
 		}
 	})

@@ -106,8 +106,8 @@ func TestBeginAgreesWithItsSlowPath(t *testing.T) {
 		{"retry: {attempts: 2, budget: 20%, when: {key: [a, b]}}", "breaker: {window: {calls: 4}, minimum: 2, open: 2s, probes: 1, per: key, when: {key: [b, c]}}", "limit: {rate: 2/3s, class: key, rates: {a: 3/2s, b: 4/3s}, wait: 300ms}"},
 		{"bulkhead: {concurrent: 1, shadow: true}", "limit: {rate: 3/2s, per: key}", "adaptive: {initial: 2, minimum: 1, maximum: 4}"},
 	}
-	seed := testenv.Seed()
-	for i := range testenv.Cases(400) {
+	for d := range testenv.Draws(t, 400) {
+		seed, i := d.Seed, d.Case
 		bubble(t, func(t *testing.T) {
 			w := &twins{rng: rand.New(rand.NewPCG(seed, uint64(i)))}
 			steps := policies[i%len(policies)]
@@ -135,7 +135,6 @@ func TestBeginAgreesWithItsSlowPath(t *testing.T) {
 			assert.Zero(t, held(w.pipelines[0]))
 		})
 	}
-	t.Logf("SLUICE_SEED=%d", seed)
 }
 
 // held is how many places of a pipeline are held.

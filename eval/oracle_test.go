@@ -22,12 +22,12 @@ import (
 // log say, so that parser and reader take part. SLUICE_SEED and SLUICE_TIMES
 // ask for others and for more.
 func TestOracle(t *testing.T) {
-	n, seed := testenv.Cases(20_000), testenv.Seed()
+	n := 20_000
 	if testing.Short() {
 		n /= 20
 	}
-	t.Logf("SLUICE_SEED=%d, %d cases", seed, n)
-	for i := range n {
+	for d := range testenv.Draws(t, n) {
+		seed, i := d.Seed, d.Case
 		draw := generate.GenerateFor
 		if i%40 == 0 {
 			draw = generate.GeneratePassing
@@ -45,12 +45,12 @@ func TestOracle(t *testing.T) {
 
 // TestOracleOfSeveral does so with several policies that share mechanisms.
 func TestOracleOfSeveral(t *testing.T) {
-	n, seed := testenv.Cases(10_000), testenv.Seed()
+	n := 10_000
 	if testing.Short() {
 		n /= 20
 	}
-	t.Logf("SLUICE_SEED=%d, %d cases", seed, n)
-	for i := range n {
+	for d := range testenv.Draws(t, n) {
+		seed, i := d.Seed, d.Case
 		r := rand.New(rand.NewPCG(seed, uint64(i)))
 		one, log := generate.GenerateFor(r, seed)
 		all, events := generate.Spread(r, one, log)

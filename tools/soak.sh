@@ -1,10 +1,16 @@
 #!/usr/bin/env bash
 # Runs the random tests and the soaks, half of the time each, with one fresh seed
 # after another for SOAK (5m; h, m or s), at least one round. It stops at the
-# first failure. Run by make soak.
+# first failure. Run by make soak. The tests that compare case by case add the one
+# at which they fail to internal/testenv/testdata/seeds.txt, and make test repeats it.
 #
 #   SLUICE_SEED=N                                begins with this seed
 #   PACKAGES=./proptest ARGS="-run TestSoak"     as in test.sh
+#
+# Many seeds of the comparisons alone, in one process each:
+#
+#   SLUICE_SEED=9000 SLUICE_SEEDS=200 SLUICE_CASES=2000 go test -timeout=0 -run 'TestOracle|TestRunnerAgreesWithEval' ./eval .
+#   SLUICE_SEED=9000 SLUICE_SEEDS=200 SLUICE_CASES=12 go test -timeout=0 -run TestEngines ./cmd/sluice/internal/cli
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 need_go
@@ -29,6 +35,7 @@ seed=${SLUICE_SEED:-$((RANDOM << 15 | RANDOM))}
 for ((round = 1; ; round++, seed++)); do
 	say "round $round: SLUICE_SEED=$seed"
 	export SLUICE_SEED=$seed
+	export SLUICE_RECORD=$root/internal/testenv/testdata/seeds.txt
 	began=$SECONDS
 	# Explorations draw nothing.
 	tests -count=1 -timeout=0 -skip='^Test(Soak|Explored)' "${packages[@]}"

@@ -288,7 +288,7 @@ func (m *Machine) openTime(s *State, opens, openings uint32) time.Duration {
 
 // open enters Open at the mark, for the time that the backoff draws. caused says that
 // outcomes that failed or were slow open it; the backoff grows with no other opening, or a
-// breaker that nobody asks would be open longer and longer.
+// breaker without calls would be open longer and longer.
 func (m *Machine) open(s *State, caused bool, at clock.Mark, out *reducer.Out) {
 	if caused {
 		s.Opens = tally.Inc(s.Opens)

@@ -368,7 +368,7 @@ func follows(t *testing.T, where string, c breaker.Config, m *breaker.Machine, s
 	}
 }
 
-// A breaker that nobody asks does not stay open longer and longer: one failure and a long
+// A breaker without calls does not stay open longer and longer: one failure and a long
 // silence leave it open for no longer than the failure itself, whatever its backoff.
 func TestIdleDoesNotGrow(t *testing.T) {
 	const quiet = clock.Mark(10_000 * time.Hour)

@@ -65,3 +65,31 @@ func TestOtherWindow(t *testing.T) {
 		t.Errorf("adopted from another mechanism: %+v", a)
 	}
 }
+
+// A state that says that more is taken than there is grants nothing, and comes back to the
+// capacity by what is refunded.
+func TestMoreTakenThanThereIs(t *testing.T) {
+	for _, c := range []budget.Config{
+		{Rule: budget.Tokens, Tokens: 5, Retry: 5, Timeout: 1, Refund: 1},
+		{Rule: budget.Throttle, Tokens: 4, TokenRatio: reducer.Percent(100)},
+	} {
+		m, err := budget.New(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, taken := range []uint32{c.Tokens*1_000 + 1, 1<<32 - 1} {
+			for _, outcome := range []reducer.Outcome{reducer.OK, reducer.Fail} {
+				s := m.Init(0)
+				s.Taken = taken
+				for _, kind := range []reducer.Kind{reducer.Peek, reducer.Acquire, reducer.TryAcquire} {
+					if a := m.Step(&s, reducer.Action{Kind: kind, Outcome: reducer.Fail}, 0, nil); a.Verdict != reducer.Reject {
+						t.Errorf("%+v, %d taken: %v is answered %v", c, taken, kind, a.Verdict)
+					}
+				}
+				if m.Step(&s, reducer.Action{Kind: reducer.Release, Outcome: outcome}, 0, nil); s.Taken > c.Tokens*1_000 {
+					t.Errorf("%+v, %d taken: %d after %v", c, taken, s.Taken, outcome)
+				}
+			}
+		}
+	}
+}

@@ -58,14 +58,15 @@ func newBucket(c *Config, e *reducer.ConfigErrors) (b tokenBucket) {
 // step is StepInto for a budget of tokens. The permit of a grant names in ID what was
 // taken, and the Release of its attempt returns that.
 func (b *tokenBucket) step(answer *reducer.Answer, s *State, a *reducer.Action, now clock.Mark) {
-	before := s.Taken
+	// A state from elsewhere may say that more is taken than there is.
+	before, taken := s.Taken, min(s.Taken, b.capacity)
 	switch a.Kind {
 	case reducer.Acquire, reducer.TryAcquire, reducer.Peek:
 		cost := b.retry
 		if a.Outcome == reducer.Timeout {
 			cost = b.timeout
 		}
-		left := b.capacity - before
+		left := b.capacity - taken
 		if left < cost || left <= b.floor {
 			answer.Verdict, answer.Reason, answer.Mark = reducer.Reject, reducer.ReasonBudget, clock.Never
 			return
@@ -83,9 +84,9 @@ func (b *tokenBucket) step(answer *reducer.Answer, s *State, a *reducer.Action, 
 			if a.ID > 0 {
 				gives = a.ID
 			}
-			s.Taken -= uint32(min(gives, uint64(before)))
+			s.Taken = taken - uint32(min(gives, uint64(taken)))
 		case reducer.Fail, reducer.Throttle, reducer.Timeout:
-			s.Taken = min(before+b.fail, b.capacity)
+			s.Taken = min(taken+b.fail, b.capacity)
 		}
 	case reducer.Record, reducer.Commit, reducer.Tick, reducer.Configure:
 		answer.Verdict = reducer.Done

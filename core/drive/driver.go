@@ -101,7 +101,7 @@ type Driver struct {
 	layout *layout
 	index  uint16 // in the loop
 	seed   uint64
-	begun  uint64 // calls, for their seeds
+	drawn  uint64 // calls that began under a plan that draws, for their seeds
 }
 
 // New returns a driver at mark 0.
@@ -210,13 +210,12 @@ func (d *Loop) order(e *reducer.Effect) uint64 {
 	if e.Kind == reducer.Change {
 		return 0 // no call is affected, and there may be no calls
 	}
-	return d.calls[caller(e.Caller).slot()].number<<8 | e.Caller&255
+	return d.calls[caller(e.Caller).slot()].number<<placeBits | e.Caller&placeMask
 }
 
 // Begin starts a call at the present mark. It does not keep r.
 func (d *Driver) Begin(r *Request) decision.Handle {
 	d.number++
-	d.begun++
 	c, layout := d.take(), d.layout
 	plan := layout.plan
 	c.driver, c.number, c.layout, c.missing = d, d.number, layout, r.Missing
@@ -228,8 +227,11 @@ func (d *Driver) Begin(r *Request) decision.Handle {
 	if r.Deadline >= 0 {
 		deadline = d.now.Add(r.Deadline)
 	}
+	if plan.Random() {
+		d.drawn++
+	}
 	handle := c.handle
-	begun := plan.Begin(&c.Call, r.Cost, deadline, pipeline.Seed(d.seed, d.begun))
+	begun := plan.Begin(&c.Call, r.Cost, deadline, pipeline.Seed(d.seed, d.drawn))
 	if r.Costs != nil {
 		plan.Price(&c.Call, r.Costs)
 	}

@@ -8,16 +8,32 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// caller names an attempt of a call at a step in the effects of cells.
+// caller names an attempt of a call at a step in the effects of cells: the slot of the call,
+// the step and the attempt, from the upper bits to the lower ones.
 type caller uint64
 
-func (c *call) caller(k uint8, i int) caller {
-	return caller(c.handle.Slot())<<8 | caller(i)<<4 | caller(k)
+const (
+	stepBits    = 4
+	attemptBits = 4
+	placeBits   = stepBits + attemptBits
+	placeMask   = 1<<placeBits - 1
+)
+
+// A step or an attempt more than fits would be taken for another one.
+const (
+	_ uint = 1<<stepBits - pipeline.MaxSteps
+	_ uint = 1<<attemptBits - 1 - pipeline.MaxTries // 0 is the call itself
+)
+
+func callerOf(slot uint32, k uint8, i int) caller {
+	return caller(slot)<<placeBits | caller(i)<<attemptBits | caller(k)
 }
 
-func (c caller) slot() uint32   { return uint32(c >> 8) }
-func (c caller) step() int      { return int(c >> 4 & 15) }
-func (c caller) attempt() uint8 { return uint8(c & 15) }
+func (c *call) caller(k uint8, i int) caller { return callerOf(c.handle.Slot(), k, i) }
+
+func (c caller) slot() uint32   { return uint32(c >> placeBits) }
+func (c caller) step() int      { return int(c >> attemptBits & (1<<stepBits - 1)) }
+func (c caller) attempt() uint8 { return uint8(c & (1<<attemptBits - 1)) }
 
 // happen advances a call by an event, and performs what follows.
 func (d *Loop) happen(c *call, e *pipeline.Event) {

@@ -133,7 +133,7 @@ func (m *Machine) observe(s *State, value uint64, cut bool) reducer.Answer {
 
 // delay returns the nearest rank of the percentile: the least duration that so
 // many of them do not exceed. An attempt that was cancelled would have taken longer than it
-// ran, nobody knows how long, so the samples above it take over what it counts, in equal
+// ran, by an unknown time, so the samples above it take over what it counts, in equal
 // parts: the estimator of Kaplan and Meier, with a weight in millionths. Without that the
 // delay would follow the times at which hedges win down, and start ever more of them.
 func (m *Machine) delay(s *State) (time.Duration, bool) {

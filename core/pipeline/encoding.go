@@ -10,8 +10,8 @@ import (
 // tag is that of a call in the header of its bytes.
 const tag = 'C'
 
-// maxTries is the most attempts of a round: the first one and its hedges.
-const maxTries = hedge.MaxHedges + 1
+// MaxTries is the most attempts of a round: the first one and its hedges.
+const MaxTries = hedge.MaxHedges + 1
 
 // AppendCall appends the stable binary form of a call: the header, whose digest is
 // that of the plan's shape, the fields of the call in order, the steps that apply to it where
@@ -131,7 +131,7 @@ func (r *Race) code(w *wire.Coder, obeys bool) {
 	n := uint32(len(r.Attempts))
 	w.U32(&n)
 	switch {
-	case w.Reads() && n > maxTries:
+	case w.Reads() && n > MaxTries:
 		w.Fail(errCall)
 	case w.Reads():
 		r.Attempts = make([]Attempt, n)

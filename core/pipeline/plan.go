@@ -505,7 +505,8 @@ func (p *Plan) Shadow(i int) bool { return i >= 0 && p.shadows&(1<<i) != 0 }
 // RetryIndex returns the index of the retry step, -1 for none.
 func (p *Plan) RetryIndex() int { return p.retry }
 
-// Random reports whether a call needs a seed of its own.
+// Random reports whether a step draws, so that a call needs a seed of its own. The number
+// in the seed counts these calls alone: a runner that nothing draws for counts none.
 func (p *Plan) Random() bool { return p.random }
 
 // Conditions returns the conditions of the policy on the calls that it allows and denies,

@@ -30,6 +30,9 @@ const (
 // MaxSteps is the most steps of a policy.
 const MaxSteps = 16
 
+// A set of steps is a uint16, in calls and in plans.
+const _ uint16 = 1<<MaxSteps - 1
+
 // Limits of the number of keys of a step.
 const (
 	DefaultKeys = keyed.DefaultKeys

@@ -57,6 +57,24 @@ func (b *bulkheadCell) ask(cost, now int64) answer {
 	return a
 }
 
+// after is the bulkhead as it is when what ends at the mark by itself has ended: waits and
+// leases.
+func (b *bulkheadCell) after(now int64) *bulkheadCell {
+	rest := *b
+	rest.queue, rest.places = nil, nil
+	for _, w := range b.queue {
+		if w.ends > now {
+			rest.queue = append(rest.queue, w)
+		}
+	}
+	for _, p := range b.places {
+		if p.leaseEnd > now {
+			rest.places = append(rest.places, p)
+		}
+	}
+	return &rest
+}
+
 // take takes as many places as a cost says, with a lease from now on if there is one.
 func (b *bulkheadCell) take(cost, now int64) *place {
 	p := &place{cost: cost, leaseEnd: never}

@@ -207,7 +207,7 @@ func (e *Engine) decide(c *call, outcome string) (int64, string) {
 			// Asking is no use of the key: an evicted breaker is as a new one. Reading: so is that
 			// of a key which would take the spare cell because others are held.
 			cell := s.group.find(c.event)
-			if cell == nil || cell == s.group.spare && s.WhenFull == pipeline.FullEvict {
+			if cell == nil || cell == s.group.spare && s.group.step.WhenFull == pipeline.FullEvict {
 				cell = s.group.newCell()
 			}
 			if cell.breaker.openAt(until, e.now) {
@@ -250,13 +250,17 @@ func (e *Engine) full(c *call) bool {
 			continue
 		}
 		cell := s.group.find(c.event)
-		if cell == s.group.spare && s.WhenFull == pipeline.FullEvict {
+		if cell == s.group.spare && s.group.step.WhenFull == pipeline.FullEvict {
 			continue
 		}
 		if cell == nil {
 			continue
 		}
-		if a := cell.ask(c.cost(i), e.now, never); a.verdict != admit && a.reason != "capacity" {
+		seen := *cell
+		if cell.bulkhead != nil {
+			seen.bulkhead = cell.bulkhead.after(e.now)
+		}
+		if a := seen.ask(c.cost(i), e.now, never); a.verdict != admit && a.reason != "capacity" {
 			return true
 		}
 	}

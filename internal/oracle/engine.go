@@ -4,8 +4,12 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sluice-go/sluice/core/backoff"
+	"github.com/sluice-go/sluice/core/chaos"
 	"github.com/sluice-go/sluice/core/condition"
 	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/core/retry"
+	"github.com/sluice-go/sluice/reducer"
 )
 
 // Engine plays a log, one event after another.
@@ -24,7 +28,7 @@ type Engine struct {
 type tenant struct {
 	name  string
 	plan  *plan
-	begun int // calls
+	drawn int // calls that began under a plan that draws
 }
 
 // plan is a policy as a call sees it.
@@ -79,11 +83,32 @@ func (e *Engine) of(event Event) *tenant {
 	panic("oracle: a call of no policy")
 }
 
+// draws reports whether a step of the plan draws: jitter, chaos, or a share of the calls.
+func draws(p *plan) bool {
+	for _, s := range p.steps {
+		share := s.Enforce.Of.Millionths()
+		if share > 0 && share < reducer.Whole {
+			return true
+		}
+		switch c := s.Config.(type) {
+		case chaos.Config:
+			return true
+		case retry.Config:
+			if c.Backoff.Kind == backoff.Decorrelated || c.Backoff.Jitter != backoff.NoJitter {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // begin starts a call, which then passes the steps.
 func (e *Engine) begin(event Event) {
 	t := e.of(event)
-	t.begun++
-	seed := e.seed + uint64(t.begun)<<32
+	if draws(t.plan) {
+		t.drawn++
+	}
+	seed := e.seed + uint64(t.drawn)<<32
 	c := newCall(len(e.calls)+1, event, planOf(t.plan, seed, event))
 	c.seed = seed
 	e.calls = append(e.calls, c)

@@ -167,6 +167,7 @@ func (e *Engine) passStep(p *path, i int) bool {
 		p.holds[i] = hold{cell: cell, permit: &permit{era: cell.limit.era}}
 		return true // its key has a cell from then on
 	}
+	e.endMissed(cell)
 	a := cell.ask(c.cost(i), e.now, p.deadline(i))
 	switch a.verdict {
 	case admit:
@@ -177,6 +178,23 @@ func (e *Engine) passStep(p *path, i int) bool {
 		return s.Shadow
 	}
 	return e.reject(p, i, a)
+}
+
+// endMissed ends the waits of a limit that are over and whose turn another call took at this
+// mark, before a newcomer is asked for: it finds their places in the queue free.
+func (e *Engine) endMissed(cell *cell) {
+	for cell.limit != nil {
+		var first *waiter
+		for _, w := range cell.limit.queue {
+			if w.ends <= e.now && w.missed(e.now) && (first == nil || w.before(first)) {
+				first = w
+			}
+		}
+		if first == nil {
+			return
+		}
+		e.expire(first, "wait")
+	}
 }
 
 // ask returns what the cell says to a call of the cost, whose earliest deadline

@@ -213,7 +213,7 @@ func (r *run) begin(ctx context.Context, p *Pipeline, l *binding, q *Request) (a
 	now := p.Now()
 	due := q.deadline(ctx, now)
 	e := r.prepare(ctx, p, l, q, now, due, p.seedOf(l))
-	r.traced = p.record(q, now, due)
+	r.traced = p.record(l.plan, q, now, due)
 	r.apply(e)
 	return r.next()
 }

@@ -291,7 +291,7 @@ func (l *fastPath) enter(q *Request) bool {
 	}
 	if to := l.pipeline.list.Load(); to != nil {
 		if to.trace != nil {
-			l.traced = l.pipeline.record(q, l.began, l.deadline)
+			l.traced = l.pipeline.record(l.layout.plan, q, l.began, l.deadline)
 		}
 		if all {
 			if l.traced != nil {

@@ -101,12 +101,15 @@ func (x *keyedCell) do(a reducer.Action, now clock.Mark) reducer.Answer {
 
 // settle serves the queue, sets the timer, unlocks, and then wakes the waiters
 // whose wait is over and emits what changed.
-func (x *keyedCell) settle(now clock.Mark) {
+func (x *keyedCell) settle(now clock.Mark) { x.unlocked(now).emit() }
+
+// unlocked is settle without the events, which it returns.
+func (x *keyedCell) unlocked(now clock.Mark) cellEvents {
 	changes, woken := x.collect(now)
 	events := x.events(changes, now)
 	x.ref.Unlock()
 	woken.wakeAll()
-	events.emit()
+	return events
 }
 
 // events returns the events, which are emitted when no lock is held.

@@ -94,20 +94,28 @@ func (p *Pipeline) Restore(src []byte) error {
 	if end < 17 || src[0] != snapshotVersion || crc32.ChecksumIEEE(src[:end]) != binary.LittleEndian.Uint32(src[end:]) {
 		return ErrSnapshot
 	}
+	events, err := p.restore(src[:end])
+	events.EmitAll()
+	return err
+}
+
+// restore is Restore of a snapshot whose checksum is right. It returns the events of the
+// cells, for EmitAll when the caller holds no lock.
+func (p *Pipeline) restore(src []byte) (all CellEvents, err error) {
 	p.mechanisms.mu.Lock() // so that makers and cells stay as they are
 	defer p.mechanisms.mu.Unlock()
 	now := p.Now()
 	taken := clock.Mark(binary.LittleEndian.Uint64(src[1:]))
 	wall := time.Unix(0, int64(binary.LittleEndian.Uint64(src[9:])))
 	shift := now.Sub(taken.Add(max(0, time.Since(wall))))
-	found, err := p.readSaved(src[17:end], shift, now)
+	found, err := p.readSaved(src[17:], shift, now)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, s := range found {
-		s.put(now)
+		all = append(all, s.put(now))
 	}
-	return nil
+	return all, nil
 }
 
 func (p *Pipeline) readSaved(src []byte, shift time.Duration, now clock.Mark) (found []saved, err error) {
@@ -149,32 +157,33 @@ func revive(m cell.Maker, state []byte, shift time.Duration, now clock.Mark) cel
 }
 
 // put replaces a cell by the saved one and drops its waiters. It keeps a cell in which
-// calls hold places, because these calls return the places to it.
-func (s saved) put(now clock.Mark) {
+// calls hold places, because these calls return the places to it. It returns the events of
+// the cell.
+func (s saved) put(now clock.Mark) (events cellEvents) {
 	if s.cell == nil {
 		s.cells.blocks.put(s.key, s.until, now)
-		return
+		return events
 	}
 	if b := s.cells.one; b != nil {
 		b.mu.Lock()
 		if s.cells.holds && b.Cell.Held() {
 			b.mu.Unlock()
-			return
+			return cellEvents{}
 		}
 		b.queue.drop(&b.Out, reducer.ReasonFull)
 		b.Cell = s.cell
-		b.Settle(now)
-		return
+		return cellEvents{step: s.cells, changes: b.settle(now), now: now}
 	}
 	x, at := s.cells.use(s.key, now)
 	if x.ref.Shared() || s.cells.holds && x.cell.Held() {
+		events := x.events(nil, at)
 		x.ref.Unlock()
-		return
+		return events
 	}
 	if x.queue != nil {
 		x.queue.drop(x.out, reducer.ReasonFull)
 	}
 	x.ref.SetCell(s.cell)
 	x.cell = x.ref.Cell()
-	x.settle(at)
+	return x.unlocked(at)
 }

@@ -41,10 +41,10 @@ func (p *Pipeline) trace() *tracing.Pipe {
 
 // record records the beginning of a call, where calls are recorded. It calls code of the
 // user, so the caller holds no lock.
-func (p *Pipeline) record(q *Request, now, deadline clock.Mark) *tracing.Call {
+func (p *Pipeline) record(plan *pipeline.Plan, q *Request, now, deadline clock.Mark) *tracing.Call {
 	pipe := p.trace()
 	if pipe == nil {
 		return nil
 	}
-	return pipe.Begin(now, deadline, q.Key, q.cost(), q.lookup)
+	return pipe.Begin(now, deadline, plan.Random(), q.Key, q.cost(), q.lookup)
 }

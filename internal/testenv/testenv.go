@@ -4,6 +4,8 @@
 //	SLUICE_SEED=42    other histories; 1 where it is not set
 //	SLUICE_TIMES=10   ten times as many of them
 //	SLUICE_CASES=500  exactly so many in each comparison of random policies
+//	SLUICE_SEEDS=200  so many seeds from SLUICE_SEED on, in the tests of Draws; 1 where it is not set
+//	SLUICE_RECORD=F   the file to which the tests of Draws add the case at which they fail
 //	SLUICE_SOAK=5m    how long all soak tests together take; each runs once where it is not set
 //
 // A value that cannot be read panics with the variable's name.

@@ -36,6 +36,7 @@ type Pipe struct {
 type state struct {
 	body  []byte
 	calls uint64 // whose event call was recorded
+	drawn uint64 // of them, those that began under a plan that draws
 }
 
 // shape is what a plan says about recording.
@@ -85,9 +86,9 @@ func (p *Pipe) header(s state) *trace.Header {
 	o := &p.recorder.options
 	return &trace.Header{
 		Version: trace.Version, Policy: p.name, Prefixed: o.Prefixed, Began: o.Began.UTC(),
-		// The log numbers its calls from 1, so the seed of the calls that follow is that
-		// of a later call.
-		Seed:   pipeline.Seed(p.seed, s.calls),
+		// A replay numbers the calls that draw from 1, so the seed of those that follow is
+		// that of a later call.
+		Seed:   pipeline.Seed(p.seed, s.drawn),
 		Digest: trace.Digest(s.body), Sample: o.Sample, Redact: o.Redact.String(), Body: s.body,
 	}
 }
@@ -181,9 +182,9 @@ func (c *Call) Use(used uint32) {
 }
 
 // Begin records the beginning of a call. It returns nil for a call that is not recorded.
-// deadline is that of the caller, clock.Never for none. It calls code of the user, so the
+// deadline is that of the caller, clock.Never for none; draws says that its plan does. It calls code of the user, so the
 // caller holds no lock. The parameters are not those of one struct, which would escape.
-func (p *Pipe) Begin(at, deadline clock.Mark, key string, cost uint32, lookup func(attribute string) string) *Call {
+func (p *Pipe) Begin(at, deadline clock.Mark, draws bool, key string, cost uint32, lookup func(attribute string) string) *Call {
 	r, s := p.recorder, p.shape.Load()
 	if r.options.Sample < 1 && !p.sampled(s, lookup) {
 		return nil
@@ -237,7 +238,9 @@ func (p *Pipe) Begin(at, deadline clock.Mark, key string, cost uint32, lookup fu
 		return nil
 	}
 	r.stats.Calls++
-	p.latest.calls = c.id
+	if p.latest.calls = c.id; draws {
+		p.latest.drawn++
+	}
 	p.last = max(p.last, mark)
 	r.end = max(r.end, mark)
 	return c

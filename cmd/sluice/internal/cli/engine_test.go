@@ -53,10 +53,9 @@ func TestEngines(t *testing.T) {
 // are replaced by right ones and by wrong ones. Package hosttest has many more
 // of the right ones.
 func TestEnginesAtRandom(t *testing.T) {
-	seed, cases := testenv.Seed(), testenv.Cases(12)
-	t.Logf("SLUICE_SEED=%d, %d cases", seed, cases)
 	file := filepath.Join(t.TempDir(), "policy.json")
-	for i := range uint64(cases) {
+	for d := range testenv.Draws(t, 12) {
+		seed, i := d.Seed, uint64(d.Case)
 		r := rand.New(rand.NewPCG(seed, i))
 		p, events := generate.GenerateFor(r, i)
 		if err := os.WriteFile(file, generate.PolicyJSON(p), 0o600); err != nil {
@@ -71,11 +70,11 @@ func TestEnginesAtRandom(t *testing.T) {
 
 // TestEnginesOfAll is TestEnginesAtRandom for policies that share mechanisms.
 func TestEnginesOfAll(t *testing.T) {
-	seed, cases := testenv.Seed(), testenv.Cases(12)
-	t.Logf("SLUICE_SEED=%d, %d cases", seed, cases)
 	file := filepath.Join(t.TempDir(), "policy.json")
-	decided := 0
-	for i := range uint64(cases) {
+	decided, cases := 0, 0
+	for d := range testenv.Draws(t, 12) {
+		seed, i := d.Seed, uint64(d.Case)
+		cases++
 		r := rand.New(rand.NewPCG(seed, i))
 		one, log := generate.GenerateFor(r, i)
 		policies, events := generate.Spread(r, one, log)
