@@ -50,6 +50,13 @@ func TestTimeoutsCutBodies(t *testing.T) {
 		"idle, timeout of headers": {drips(io.EOF, 2*time.Minute, 4*time.Minute), []nethttp.Option{nethttp.WithHeaderTimeouts(), nethttp.WithIdleTimeout(3 * time.Minute)}, all, "idle", 5 * time.Minute, 2},
 		"busy":                     {drips(io.EOF, 2*time.Second, 2*time.Second, 2*time.Second), []nethttp.Option{nethttp.WithIdleTimeout(3 * time.Second)}, all, "", 6 * time.Second, 2},
 		"its reader is idle":       {drips(io.EOF, time.Second), []nethttp.Option{nethttp.WithIdleTimeout(3 * time.Second)}, func(resp *http.Response) error { time.Sleep(8 * time.Second); return all(resp) }, "", 9 * time.Second, 2},
+		"its reader pauses": {drips(io.EOF, time.Second, time.Second), []nethttp.Option{nethttp.WithIdleTimeout(3 * time.Second)}, func(resp *http.Response) error {
+			if _, err := resp.Body.Read(make([]byte, 1)); err != nil {
+				return err
+			}
+			time.Sleep(5 * time.Second)
+			return all(resp)
+		}, "", 7 * time.Second, 2},
 		"idle, a part of its call": {drips(io.EOF, 4*time.Second), []nethttp.Option{nethttp.WithWholeAnswers(), nethttp.WithIdleTimeout(3 * time.Second)}, all, "idle", 3 * time.Second, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -213,5 +220,18 @@ func TestBodyThatStallsOverTheWire(t *testing.T) {
 				wire.CloseIdleConnections()
 			})
 		})
+	}
+}
+
+// TestHeldPlaceIsThatOfTheNextAttempt: a retry that looks for a free place finds the one that
+// its own failed attempt still has.
+func TestHeldPlaceIsThatOfTheNextAttempt(t *testing.T) {
+	for _, bulkhead := range []string{"  - bulkhead: 1", "  - bulkhead: {concurrent: 1, per: host}"} {
+		p := policyOf(t, "steps:", "  - retry: {attempts: 2, backoff: none, budget: {adaptive: 10s}}", bulkhead)
+		next := answers(status(503), status(200))
+		resp, err := nethttp.NewTransport(next, p).RoundTrip(get(t, target))
+		require.NoError(t, err)
+		assert.Equal(t, 200, resp.StatusCode, bulkhead)
+		text(t, resp)
 	}
 }

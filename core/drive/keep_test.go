@@ -8,6 +8,7 @@ import (
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/backoff"
 	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/core/budget"
 	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/hedge"
@@ -92,6 +93,14 @@ func TestNothingKeptBeforeTheEnd(t *testing.T) {
 	}
 	if left, _ = d.DoneKeeping(h, Result{Outcome: reducer.Fail}); left.Places != 1 || free(d, 1) != 0 {
 		t.Errorf("found %+v of the last attempt", left)
+	}
+
+	adaptive := budget.Config{Rule: budget.Adaptive, Window: 10 * time.Second}
+	d = New(planOf(t, retry.Config{Attempts: 2, Backoff: none, Budget: adaptive}, bulkhead.Config{Concurrent: 1}), 0)
+	h = d.Begin(&Request{Cost: 1, Deadline: -1})
+	d.DoneKeeping(h, Result{Outcome: reducer.Fail})
+	if last := d.Decisions[len(d.Decisions)-1]; last.Kind != decision.Admit || last.Attempt != 2 {
+		t.Errorf("found %+v where the place of the first attempt is the only one", last)
 	}
 
 	d = New(planOf(t, bulkhead.Config{Concurrent: 5}, hedge.Config{Parallel: true, Max: 2}, bulkhead.Config{Concurrent: 5}), 0)

@@ -89,6 +89,9 @@ func (r *run) Ask(k uint8, i int, a reducer.Action) (answer reducer.Answer) {
 	if c == nil {
 		return reducer.Answer{} // a hedge that needs no cell
 	}
+	if a.Kind == reducer.Peek && r.holds(k, i) {
+		return reducer.Answer{} // another attempt takes the place that this one gives back
+	}
 	if a.Kind != reducer.Acquire || !plan.Asks(i) {
 		if c.one != nil {
 			return c.one.Step(a, r.now)
@@ -111,6 +114,15 @@ func (r *run) Ask(k uint8, i int, a reducer.Action) (answer reducer.Answer) {
 	r.waits = append(r.waits, waiting{w, k, uint8(i), r.now})
 	answer.Generation = uint64(clock.Never)
 	return answer
+}
+
+// holds reports whether the latest attempt still has its place at step i.
+func (r *run) holds(k uint8, i int) bool {
+	s := r.hold
+	if r.racing && r.kept != nil {
+		s, k = r.kept.session, r.kept.k
+	}
+	return s != nil && s.has(r.cell(k, i))
 }
 
 // askKey is Ask for the cell of a key, where no permit is acquired.

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -148,6 +149,13 @@ func (s *session) keep(k kept, now clock.Mark) {
 	if freed {
 		k.release(now)
 	}
+}
+
+// has reports whether the session has a place of a cell.
+func (s *session) has(c cellRef) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(s.places, func(k kept) bool { return k.cell == c })
 }
 
 // release releases everything.
