@@ -373,11 +373,11 @@ func TestTraceOfSet(t *testing.T) {
 {"at":"1m0s","op":"done","id":"b/1","outcome":"ok"}
 {"at":"1m0s","id":"b/1","decision":"end","outcome":"ok","attempt":1}
 {"at":"1m0s","op":"call","id":"a/3"}
-{"at":"1m0s","id":"a/3","decision":"reject","step":"limit","reason":"rate","retry_after":"30m0s"}
+{"at":"1m0s","id":"a/3","decision":"reject","step":"limit","reason":"rate","retry_after":"29m30s"}
 {"at":"1m0s","op":"call","id":"b/2"}
 {"at":"1m0s","id":"b/2","decision":"reject","step":"limit","reason":"rate","retry_after":"1h0m0s"}
 {"at":"1m0s","op":"call","id":"a/4"}
-{"at":"1m0s","id":"a/4","decision":"reject","step":"limit","reason":"rate","retry_after":"30m0s"}
+{"at":"1m0s","id":"a/4","decision":"reject","step":"limit","reason":"rate","retry_after":"29m30s"}
 {"trace":1,"end":"1m0s","calls":6,"lines":18,"lost_calls":0,"lost_lines":0}
 `, strings.Join(lines[1:], ""))
 }
