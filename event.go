@@ -119,7 +119,7 @@ func logs(logger *slog.Logger) func(Event) {
 	return func(e Event) {
 		level := slog.LevelDebug
 		switch {
-		case e.Kind == decision.Change || e.Kind == decision.Full || e.Kind == decision.Clamped || e.Kind == decision.Manual:
+		case e.Kind == decision.Change || e.Kind == decision.Full || e.Kind == decision.Manual:
 			level = slog.LevelWarn
 		case !logger.Enabled(context.Background(), level):
 			return

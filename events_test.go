@@ -84,6 +84,53 @@ func TestEventsOfALimiter(t *testing.T) {
 	})
 }
 
+// TestWrongUsage: a number that is wrong by millions keeps others out for as long as two
+// capacities take to refill at most, whatever the algorithm, and is told.
+func TestWrongUsage(t *testing.T) {
+	for _, c := range []struct {
+		settings string
+		dropped  uint64
+		back     time.Duration // until another call passes
+	}{
+		{"rate: 100/1m, charge: settle", 1<<32 - 1 - 101, 1200 * time.Millisecond},
+		{"rate: 100/1m, charge: settle, per: key", 1<<32 - 1 - 101, 1200 * time.Millisecond},
+		{"rate: 100/1m, charge: end, cost: 50", 1<<32 - 1 - 150, 60 * time.Second},
+		{"rate: 100/1m, burst: 20, charge: settle, settle_max: 5", 1<<32 - 1 - 6, 0},
+		{"rate: 100/1m, charge: settle, wait: 1s", 1<<32 - 1 - 101, 200 * time.Millisecond}, // and 1 s in the queue
+		{"rate: 100/1m, charge: settle, settle_max: 1000000000, algorithm: fixed-window", 1<<32 - 1 - 200, time.Minute},
+		{"rate: 100/1m, charge: settle, algorithm: sliding-log", 1<<32 - 1 - 101, time.Minute},
+		{"rate: 100/1m, charge: settle, algorithm: sliding-counter", 1<<32 - 1 - 101, 61188118812 * time.Nanosecond},
+		{"rate: 100/1m, charge: settle, algorithm: leaky-bucket", 1<<32 - 1 - 101, 60600 * time.Millisecond},
+	} {
+		t.Run(c.settings, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				p := guarded(t, []string{"limit: {" + c.settings + "}"})
+				var told []sluice.Event
+				p.Listen(func(e sluice.Event) { told = append(told, e) }, sluice.EventClamped)
+				require.NoError(t, do(p, func(ctx context.Context) (int, error) {
+					sluice.Used(ctx, 1<<32-1)
+					return 0, nil
+				}))
+				require.Len(t, told, 1)
+				assert.Equal(t, c.dropped, told[0].Dropped)
+				assert.Equal(t, fmt.Sprintf("p.limit: %d permits were used and not taken", c.dropped), told[0].String())
+				text, err := json.Marshal(told[0])
+				require.NoError(t, err)
+				assert.Contains(t, string(text), `"decision":"clamped","step":"limit",`)
+				assert.Contains(t, string(text), fmt.Sprintf(`"dropped":%d`, c.dropped))
+				err = do(p, ok)
+				if c.back == 0 {
+					require.NoError(t, err)
+					return
+				}
+				var refused *sluice.RejectedError
+				require.ErrorAs(t, err, &refused)
+				assert.Equal(t, c.back, refused.RetryAfter)
+			})
+		})
+	}
+}
+
 func TestEventsOfAWaitThatIsCancelled(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		l := limited(t, limiter.Config{Count: 1, Period: time.Minute})

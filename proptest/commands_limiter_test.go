@@ -217,7 +217,13 @@ func (l *naiveLimiter) do(c command) (oracle, string) {
 		l.counter.drain()
 	case "charge":
 		l.before = nil
-		l.counter.charge(1 + int64(c.number%6))
+		n := 1 + int64(c.number%6)
+		for n > 0 && !l.counter.bears(n) {
+			n--
+		}
+		if n > 0 {
+			l.counter.charge(n)
+		}
 	default:
 		for range c.number % 24 {
 			l.pass()

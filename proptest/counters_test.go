@@ -16,6 +16,8 @@ type counter interface {
 	// charge takes permits that were used without an acquire, also more than are
 	// free.
 	charge(permits int64)
+	// bears reports whether a charge leaves a debt of at most the capacity.
+	bears(permits int64) bool
 	drain()
 	capacity() int64
 	copy() counter
@@ -29,6 +31,7 @@ func (c *credit) pass()                { c.have = min(c.have+1, c.interval*c.bur
 func (c *credit) fits(cost int64) bool { return c.have >= cost*c.interval }
 func (c *credit) take(cost int64)      { c.have -= cost * c.interval }
 func (c *credit) charge(permits int64) { c.take(permits) }
+func (c *credit) bears(n int64) bool   { return c.have-n*c.interval >= -c.burst*c.interval }
 func (c *credit) drain()               { c.have = min(c.have, 0) }
 func (c *credit) capacity() int64      { return c.burst }
 func (c *credit) copy() counter        { next := *c; return &next }
@@ -49,6 +52,7 @@ func (c *window) take(cost int64) {
 	c.used += cost
 }
 func (c *window) charge(permits int64) { c.take(permits) }
+func (c *window) bears(n int64) bool   { return c.used+n <= 2*c.count }
 func (c *window) drain() {
 	c.take(max(0, c.count-c.used))
 }
@@ -92,6 +96,7 @@ func (c *trailing) take(cost int64) {
 }
 
 func (c *trailing) charge(permits int64) { c.take(permits) }
+func (c *trailing) bears(n int64) bool   { return c.fits(n - c.count) }
 
 func (c *trailing) drain() {
 	for c.fits(1) {
@@ -142,6 +147,8 @@ func (c *entries) charge(permits int64) {
 	c.take(permits)
 }
 
+func (c *entries) bears(n int64) bool { return c.fits(n - c.count) }
+
 func (c *entries) drain() {
 	for c.fits(1) {
 		c.take(1)
@@ -157,6 +164,7 @@ func (c *spaced) pass()                { c.left = max(0, c.left-1) }
 func (c *spaced) fits(cost int64) bool { return c.left == 0 && cost <= c.count }
 func (c *spaced) take(cost int64)      { c.left += cost * c.interval }
 func (c *spaced) charge(permits int64) { c.take(permits) }
+func (c *spaced) bears(n int64) bool   { return c.left+n*c.interval <= 2*c.count*c.interval }
 func (c *spaced) drain()               { c.left = max(c.left, c.interval) }
 func (c *spaced) capacity() int64      { return c.count }
 func (c *spaced) copy() counter        { next := *c; return &next }

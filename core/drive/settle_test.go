@@ -18,7 +18,7 @@ type settled struct {
 	handle     decision.Handle
 	began, end clock.Mark
 	taken      uint64 // at the start
-	used       uint64 // in all, once it has ended
+	used       uint64 // in all, once it has ended, less what was dropped
 	over       bool
 }
 
@@ -55,7 +55,13 @@ func history(t *testing.T, c limiter.Config, seed uint64, check func(d *Driver, 
 				x.used = 0
 			}
 			x.over, x.end = true, d.Now()
+			d.Decisions = d.Decisions[:0]
 			d.Done(x.handle, result)
+			for i := range d.Decisions {
+				if d.Decisions[i].Kind == decision.Clamped {
+					x.used -= d.Decisions[i].Dropped
+				}
+			}
 		} else if h := d.Begin(&Request{Cost: 1, Deadline: -1}); d.Live(h) {
 			x := settled{handle: h, began: d.Now(), taken: uint64(c.Cost.Permits)}
 			if c.Charge == limiter.ChargeEnd {

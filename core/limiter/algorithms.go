@@ -361,6 +361,9 @@ func (a *algorithm) carry(old *count, free uint32, now clock.Mark) count {
 	switch a.kind {
 	case TokenBucket:
 		c.mark = a.bucket.Carry(free, now)
+		if a.warm.Over > 0 {
+			c.more.full = c.mark == now // the clock of a cold bucket reads now
+		}
 	case FixedWindow:
 		c.setWindow(a.window.Carry(c.window(), free, now))
 	case SlidingCounter:

@@ -28,7 +28,7 @@ func warmed(t *testing.T, c limiter.Config) (*limiter.Machine, limiter.State, cl
 var rising = limiter.Config{Count: 10, Period: time.Second, Burst: 3, WarmUp: limiter.WarmUp{Over: 30 * time.Second, Factor: 5}}
 
 // TestRefundsKeepWarmth asks a bucket that cools down 5,000 times and takes all permits
-// back: it is as warm, to the nanosecond, as one that nobody asked.
+// back: it is as warm, to the nanosecond, as one without calls.
 func TestRefundsKeepWarmth(t *testing.T) {
 	m, s, now := warmed(t, rising)
 	quiet := m.Clone(s)

@@ -131,8 +131,8 @@ func (e *Engine) win(p *path, outcome string) {
 	e.sample(p, outcome)
 	for len(c.attempts) > 0 {
 		other := c.attempts[0]
-		e.say(c.id, "cancel", "attempt", other.number)
 		e.leave(other, 0, "")
+		e.say(c.id, "cancel", "attempt", other.number)
 		c.remove(other)
 	}
 	e.leaveAll(c, outcome)

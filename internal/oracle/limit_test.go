@@ -202,6 +202,18 @@ func TestQueues(t *testing.T) {
 				1s 2 admit 1
 				2s 4 admit 1
 				2s 5 admit 1`},
+		{name: "a charge at the mark of the newest admission of a full log leaves that admission to be refunded",
+			steps: steps(limitStep(limiter.Config{Algorithm: limiter.SlidingLog, Count: 2, Period: 8 * second, Charge: limiter.ChargeSettle})),
+			log: `6s call 1
+				8s call 2
+				8s done 1 throttle used=2
+				8s done 2 throttle used=0
+				8s call 3`,
+			want: `6s 1 admit 1
+				8s 2 admit 1
+				8s 1 end throttle 1
+				8s 2 end throttle 1
+				8s 3 reject limit rate 6s`},
 		{name: "newest, one turn after another", steps: []pipeline.Step{limitStep(queued(1, 2*second, 3, limiter.Newest))},
 			log: "0s call 1\n 0.5s call 2\n 1s call 3\n 2s call 4\n 9s tick",
 			want: `0s 1 admit 1

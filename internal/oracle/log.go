@@ -72,7 +72,7 @@ func (s *slidingLog) chargeable(now int64) int64 {
 }
 
 // charge adds an admission. A log that has as many marks as its count moves its newest
-// ones to this mark.
+// ones to this mark; those of this mark stay, and can be refunded.
 func (s *slidingLog) charge(permits, now int64) {
 	s.admissions = slices.DeleteFunc(s.admissions, func(a admission) bool { return a.ends <= now })
 	marks := map[int64]bool{}
@@ -81,7 +81,7 @@ func (s *slidingLog) charge(permits, now int64) {
 		marks[a.ends] = true
 		newest = max(newest, a.ends)
 	}
-	if len(marks) >= int(s.cfg.Count) {
+	if len(marks) >= int(s.cfg.Count) && newest != after(now, int64(s.cfg.Period)) {
 		for _, a := range s.admissions {
 			if a.ends == newest {
 				permits += a.cost

@@ -108,6 +108,12 @@ func parseShort(t *testing.T, line string) Event {
 		case "after":
 			n := nanoseconds(t, value)
 			e.RetryAfter = &n
+		case "used":
+			n, err := strconv.ParseInt(value, 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e.Used = &n
 		default:
 			e.Outcome = word
 		}

@@ -31,6 +31,7 @@ const EVENTS: readonly string[] = [
   'lapse',
   'change',
   'inject',
+  'clamped',
 ];
 
 /**
