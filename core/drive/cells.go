@@ -32,7 +32,6 @@ type turn struct {
 // pool holds the cells of a step: one, or one for each key.
 type pool struct {
 	maker   cell.Maker
-	records bool // the cells record outcomes
 	shared  bool // by the steps of several policies; then name is that of the mechanism
 	step    uint8
 	name    string // of the step
@@ -99,7 +98,7 @@ func (d *Loop) unshare() {
 }
 
 func (d *Loop) newPool(plan *pipeline.Plan, i int) *pool {
-	p := &pool{maker: plan.Maker(i), records: plan.Records(i), step: uint8(i), name: plan.StepName(i), policy: plan.Name(), kind: plan.Kind(i), per: plan.Per(i)}
+	p := &pool{maker: plan.Maker(i), step: uint8(i), name: plan.StepName(i), policy: plan.Name(), kind: plan.Kind(i), per: plan.Per(i)}
 	if len(plan.Per(i)) == 0 {
 		p.one = d.newNode(p, 0, 0)
 		return p
@@ -347,7 +346,7 @@ func (d *Loop) newNode(p *pool, key, index uint32) *node {
 	d.nodes++
 	n := &node{pool: p, key: key, index: index, cell: p.maker.New(d.now)}
 	n.end.node, n.end.number, n.end.class = n, d.nodes, leases
-	if p.records {
+	if p.kind == pipeline.Breaker {
 		n.end.class = breakers
 	}
 	n.serves.node, n.serves.class = n, serves
