@@ -229,6 +229,74 @@ func TestLeasesOutliveTheirSetting(t *testing.T) {
 	})
 }
 
+// TestLostHolderOfAnAdaptiveLimit leaves a place with a holder that neither ends nor renews
+// it, beside one that renews.
+func TestLostHolderOfAnAdaptiveLimit(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		_, p := loaded(t, "adaptive: {initial: 2, maximum: 2, lease: 10s}")
+		j := listen(p)
+		go func() { _ = do(p, takes(time.Minute)) }()
+		go func() {
+			_ = do(p, func(ctx context.Context) (int, error) {
+				for range 6 {
+					time.Sleep(5 * time.Second)
+					assert.True(t, sluice.Renew(ctx))
+				}
+				return 0, nil
+			})
+		}()
+		synctest.Wait()
+		require.Error(t, do(p, ok))
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		require.NoError(t, do(p, ok), "the place of the one that was lost is free")
+		synctest.Wait()
+		assert.Contains(t, j.take(), "10s lapse adaptive")
+		assert.Equal(t, uint32(1), state(t, p, "adaptive").Cell.InUse)
+		time.Sleep(time.Hour)
+		assert.Equal(t, uint32(0), state(t, p, "adaptive").Cell.InUse)
+	})
+}
+
+// TestShareOfADeadline: over is a share of the least of the caller's deadline and the
+// timeouts around the step and below it, on the fast path as elsewhere.
+func TestShareOfADeadline(t *testing.T) {
+	for _, c := range []struct {
+		steps    []string
+		deadline time.Duration
+		late     time.Duration // the shortest time that is late
+	}{
+		{[]string{"adaptive: {over: 50%}"}, 0, 5*time.Second + 1},
+		{[]string{"adaptive: {over: 50%}"}, 2 * time.Second, time.Second + 1},
+		{[]string{"timeout: 4s", "adaptive: {over: 50%}"}, 0, 2*time.Second + 1},
+		{[]string{"timeout: 4s", "adaptive: {over: 50%}", "timeout: {after: 3s, name: below}"}, 0, 1500*time.Millisecond + 1},
+		{[]string{"timeout: 4s", "adaptive: {over: 50%}", "retry: 2", "timeout: {after: 3s, name: below}"}, 0, 2*time.Second + 1},
+		{[]string{"timeout: 4s", "adaptive: {over: 50%}", "hedge: {after: 10s}", "timeout: {after: 3s, name: below}"}, 3 * time.Second, 1500*time.Millisecond + 1},
+		{[]string{"timeout: {after: 1s, shadow: true}", "adaptive: {over: 50%}"}, 3 * time.Second, 1500*time.Millisecond + 1},
+		{[]string{"timeout: 4s", "adaptive: {over: 50%, lease: 1h}"}, 0, 2*time.Second + 1},
+	} {
+		bubble(t, func(t *testing.T) {
+			_, p := loaded(t, c.steps...)
+			timed := func(took time.Duration) string {
+				ctx := t.Context()
+				if c.deadline > 0 {
+					var cancel context.CancelFunc
+					ctx, cancel = context.WithTimeout(ctx, c.deadline)
+					defer cancel()
+				}
+				_, err := sluice.Do(ctx, p, func(context.Context) (int, error) {
+					time.Sleep(took)
+					return 0, nil
+				})
+				require.NoError(t, err)
+				return state(t, p, "adaptive").Text
+			}
+			assert.Equal(t, "held 0/20 round 1+0+0", timed(c.late-1), "%v", c)
+			assert.Equal(t, "held 0/20 round 1+1+0", timed(c.late), "%v", c)
+		})
+	}
+}
+
 // TestBreakerIsWhatItIsNowWhenItsWindowChanges reloads a breaker whose open
 // time is over, and that no call has used since.
 func TestBreakerIsWhatItIsNowWhenItsWindowChanges(t *testing.T) {

@@ -77,7 +77,7 @@ func TestPlacesAndWaitTimes(t *testing.T) {
 		assert.Equal(t, [4]uint32{2, 1, 2, 10}, taken())
 		all.Wait()
 		assert.Error(t, do(p, fails))
-		assert.Equal(t, [4]uint32{0, 1, 0, 9}, taken())
+		assert.Equal(t, [4]uint32{0, 1, 0, 10}, taken())
 
 		s := state(t, p, "bulkhead")
 		bounds := sluice.WaitBounds()

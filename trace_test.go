@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/core/adaptive"
 	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/chaos"
 	"github.com/sluice-go/sluice/core/condition"
@@ -108,6 +109,7 @@ func sequential(p pipeline.Policy) pipeline.Policy {
 	for i := range p.Steps {
 		p.Steps[i].Shadow, p.Steps[i].Enforce = false, condition.Share{}
 		pipeline.Edit(&p.Steps[i], func(c *bulkhead.Config) { c.Lease = 0 })
+		pipeline.Edit(&p.Steps[i], func(c *adaptive.Config) { c.Lease = 0 })
 		// A result that is injected after latency does not come at the mark at which a
 		// breaker takes back the place of the probe: eval and a runner may order the two
 		// differently.

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"time"
 
+	"github.com/sluice-go/sluice/core/adaptive"
 	"github.com/sluice-go/sluice/core/backoff"
 	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/limiter"
@@ -106,19 +107,50 @@ func millionths(n uint64) string {
 // rate writes a rate as the document does.
 func rate(c limiter.Config) string { return mechanism.RateText(c.Count, c.Period) }
 
+// checkShares finds shares of times that no timeout makes known.
+func checkShares(a *analysis) {
+	for i := range a.steps {
+		c, ok := a.steps[i].Config.(adaptive.Config)
+		if !ok || a.steps[i].Shadow || !c.OverShare.Positive() || c.OverShare.Millionths() == adaptive.DefaultOverShare || a.timed(i) {
+			continue
+		}
+		a.find(Warning, UnknownShare, i, fmt.Sprintf("over is %s of a time that no timeout makes known: where the caller has no deadline, an answer is late after %s", c.OverShare, Duration(adaptive.DefaultOver)), "adaptive: {over: 500ms}")
+	}
+}
+
+// timed reports whether a timeout bounds the attempts of a step: one above it, or one below
+// it that no retry or hedge repeats.
+func (a *analysis) timed(i int) bool {
+	for j := range a.steps {
+		if j > i && (j == a.retry || j == a.hedge) {
+			return false
+		}
+		if a.enforced(j, mechanism.Cuts) {
+			return true
+		}
+	}
+	return false
+}
+
 // checkLeases finds leases that may expire while an attempt still runs.
 func checkLeases(a *analysis) {
 	for i := range a.steps {
-		c, ok := a.steps[i].Config.(bulkhead.Config)
-		if !ok || a.steps[i].Shadow || c.Lease == 0 {
+		lease, more := time.Duration(0), ""
+		switch c := a.steps[i].Config.(type) {
+		case bulkhead.Config:
+			lease, more = c.Lease, fmt.Sprintf("more than %d", c.Concurrent)
+		case adaptive.Config:
+			lease, more = c.Lease, "more than the limit"
+		}
+		if a.steps[i].Shadow || lease == 0 {
 			continue
 		}
 		held := a.within(a.between(i+1, len(a.steps), forever), i)
 		if i < max(a.retry, a.hedge) {
 			held = a.within(forever, i)
 		}
-		if c.Lease < held {
-			a.find(Note, ShortLease, i, fmt.Sprintf("the lease of %s runs out on an attempt that lasts longer without renewing it: then more than %d run at once", Duration(c.Lease), c.Concurrent), "")
+		if lease < held {
+			a.find(Note, ShortLease, i, fmt.Sprintf("the lease of %s runs out on an attempt that lasts longer without renewing it: then %s run at once", Duration(lease), more), "")
 		}
 	}
 }

@@ -83,7 +83,7 @@ func CheckPolicy(p *document.Policy) Policy {
 	a := newAnalysis(p)
 	for _, rule := range []func(*analysis){
 		checkOrder, checkTimeouts, checkWaits, checkQueues, checkHeld, checkRetry, checkMethods, checkBudget, checkBreakers, checkLimits, checkNeverBinds,
-		checkKeys, checkBulkheads, checkLeases, checkOutcomes, checkFallback, checkNames, checkChaos, checkShadow, checkConditions,
+		checkKeys, checkBulkheads, checkShares, checkLeases, checkOutcomes, checkFallback, checkNames, checkChaos, checkShadow, checkConditions,
 	} {
 		rule(a)
 	}

@@ -53,6 +53,7 @@ const (
 	AddressKey       Rule = "key-is-address"
 	HugeBulkhead     Rule = "bulkhead-huge"
 	ShortLease       Rule = "lease-runs-out"
+	UnknownShare     Rule = "over-share-unknown"
 	Outcomes         Rule = "outcomes-inverted"
 	FallbackSuccess  Rule = "fallback-success"
 	Unnamed          Rule = "unnamed"
@@ -175,6 +176,8 @@ func Rules() []RuleInfo {
 			"behind a load balancer all clients have its address, and share one limit"},
 		{HugeBulkhead, warning, "a bulkhead of more than 10,000 places",
 			"memory, connections or descriptors run out before the places do"},
+		{UnknownShare, warning, "an over that is a share other than the default, of an adaptive limit whose attempts no timeout bounds",
+			"without a deadline of the caller it has nothing to be a share of, and counts as 5s"},
 		{ShortLease, note, "a lease that may end before the attempt",
 			"more attempts run than there are places"},
 		{Outcomes, warning, "outcomes that count successes as failures, or do not count failures of the dependency",

@@ -104,6 +104,12 @@ var ruleTests = []struct {
 	{`{retry: {attempts: 2, budget: {ratio: 10%, minimum: 0/s}}}, {timeout: 1s}`, []string{"warning no-timeout retry"}},
 	{`{timeout: 5s}, {bulkhead: {concurrent: 5, lease: 5s}}`, []string{}},
 	{`{timeout: 5s}, {bulkhead: {concurrent: 5, lease: 4s}}`, []string{"note lease-runs-out bulkhead"}},
+	{`{timeout: 5s}, {adaptive: {lease: 4s}}`, []string{"note lease-runs-out adaptive"}},
+	{`{timeout: 5s}, {adaptive: {lease: 5s, over: 50%}}`, []string{}},
+	{`{adaptive: {over: 50%}}, {timeout: 5s}`, []string{}},
+	{`{adaptive: {over: 50%}}`, []string{"warning no-timeout", "warning over-share-unknown adaptive"}},
+	{`{adaptive: {}}`, []string{"warning no-timeout"}},
+	{`{adaptive: {over: 50%}}, {hedge: {after: 1s}}, {timeout: 5s}`, []string{"warning over-share-unknown adaptive"}},
 
 	// Retries.
 	{`{timeout: 9s}, {retry: {attempts: 2}}, {timeout: {after: 1s, name: t}}`, []string{"warning retry-unguarded retry"}},

@@ -71,7 +71,8 @@ func Docs() *mechanism.Docs {
 		Describe: describe,
 		Rank:     4,
 		Concurrent: func(c mechanism.Config) (uint64, bool) {
-			return uint64(c.(Config).Maximum), true
+			a := c.(Config)
+			return uint64(a.Maximum), a.Lease == 0
 		},
 	}
 }

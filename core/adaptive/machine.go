@@ -41,15 +41,6 @@ func New(c Config) (*Machine, error) {
 	return &Machine{config: c}, nil
 }
 
-// Cells returns the maker of the cells of an adaptive limit.
-func Cells(c Config) (cell.Maker, error) {
-	m, err := New(c)
-	if err != nil {
-		return nil, err
-	}
-	return cell.Makes(m, cell.Plain[State]), nil
-}
-
 // Init returns the initial limit, with all places free.
 func (m *Machine) Init(now clock.Mark) (s State) {
 	m.Begin(&s, now)
@@ -87,7 +78,7 @@ func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, out *reducer.
 			answer = m.refused(a.Cost)
 		}
 	case reducer.Record:
-		answer.Verdict = done(m.record(s, a.Permit, a.Outcome, now))
+		answer.Verdict = done(m.record(s, &a.Permit, a.Outcome, now))
 	case reducer.Release, reducer.Cancel:
 		answer.Verdict = done(s.release(&a.Permit, now))
 	case reducer.Renew:
@@ -178,7 +169,7 @@ func (m *Machine) Enter(s *State, cost uint32, caller uint64, deadline, now cloc
 // Exit is a fast path of Step(Record) for a success, where no place has a lease. It returns
 // false and leaves the state unchanged if the caller must use Step.
 func (m *Machine) Exit(s *State, p reducer.Permit, now clock.Mark) bool {
-	if s.Leased() || !m.record(s, p, reducer.OK, max(now, s.Last)) {
+	if s.Leased() || !m.record(s, &p, reducer.OK, max(now, s.Last)) {
 		return false
 	}
 	s.changed = false

@@ -71,9 +71,9 @@ func (s *State) enough() bool {
 
 // record frees the places of an attempt that ended, counts how it ended, and ends the
 // round. p.Mark is when it began.
-func (m *Machine) record(s *State, p reducer.Permit, outcome reducer.Outcome, now clock.Mark) bool {
+func (m *Machine) record(s *State, p *reducer.Permit, outcome reducer.Outcome, now clock.Mark) bool {
 	before, held := s.Last, s.Held
-	if !s.release(&p, now) {
+	if !s.release(p, now) {
 		return false
 	}
 	took := time.Duration(0)

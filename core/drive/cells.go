@@ -33,7 +33,6 @@ type turn struct {
 type pool struct {
 	maker   cell.Maker
 	loop    *Loop
-	records bool // the cells record outcomes
 	blocks  bool // the cells may block
 	shared  bool // by the steps of several policies; then name is that of the mechanism
 	step    uint8
@@ -101,7 +100,7 @@ func (d *Loop) unshare() {
 }
 
 func (d *Loop) newPool(plan *pipeline.Plan, i int) *pool {
-	p := &pool{loop: d, maker: plan.Maker(i), blocks: cell.Blocks(plan.Maker(i)), records: plan.Records(i), step: uint8(i), name: plan.StepName(i), policy: plan.Name(), kind: plan.Kind(i), per: plan.Per(i)}
+	p := &pool{loop: d, maker: plan.Maker(i), blocks: cell.Blocks(plan.Maker(i)), step: uint8(i), name: plan.StepName(i), policy: plan.Name(), kind: plan.Kind(i), per: plan.Per(i)}
 	if len(plan.Per(i)) == 0 {
 		p.one = d.newNode(p, 0, 0)
 		return p
@@ -359,7 +358,7 @@ func (d *Loop) newNode(p *pool, key, index uint32) *node {
 	d.nodes++
 	n := &node{pool: p, key: key, index: index, cell: p.maker.New(d.now)}
 	n.end.node, n.end.number, n.end.class = n, d.nodes, leases
-	if p.records {
+	if p.kind == pipeline.Breaker {
 		n.end.class = breakers
 	}
 	n.serves.node, n.serves.class = n, serves

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/adaptive"
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/decision"
@@ -204,7 +205,7 @@ func (p *Pipeline) endAt(step string) *end {
 }
 
 func hasLease(s pipeline.Step) bool {
-	return pipeline.ConfigOf[bulkhead.Config](s).Lease > 0
+	return pipeline.ConfigOf[bulkhead.Config](s).Lease > 0 || pipeline.ConfigOf[adaptive.Config](s).Lease > 0
 }
 
 // match returns the cells of the step that is step i of another plan as well, nil

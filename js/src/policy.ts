@@ -133,7 +133,7 @@ export type HedgeOptions = {
     }
 );
 
-/** Settings of an adaptive limit of concurrency: it rises with timely successes and falls with failures. */
+/** Settings of an adaptive limit of concurrency: it rises while answers come in time and falls when many come late or not at all. */
 export interface AdaptiveOptions {
   /** The limit at first. Default 20, or the bound next to it. */
   initial?: number | undefined;
@@ -141,12 +141,19 @@ export interface AdaptiveOptions {
   minimum?: number | undefined;
   /** The highest limit. Default 200, or the greater of the two others above that. */
   maximum?: number | undefined;
-  /** What the limit gains by as many timely successes as it has places. Default 1. */
+  /** What the limit gains by a good round of calls, at least. Default 1. */
   increase?: number | undefined;
-  /** The share of the limit that a failure takes. Default `10%`. */
+  /** The share of the limit that a bad round takes, at least. Default `10%`. */
   decrease?: Share | undefined;
-  /** A success that took longer counts as a failure. Default `5s`. */
-  over?: Duration | undefined;
+  /** The share of late answers and timeouts above which a round is bad, at most `50%`. Default `15%`. */
+  tolerance?: Share | undefined;
+  /**
+   * A success that took longer is late: a duration, or a share of the time that the attempt has to deadlines and timeouts.
+   * Default `60%`, or `5s` where there is none.
+   */
+  over?: Duration | Share | undefined;
+  /** Frees the places of a call that neither ended nor renewed them for so long. Default: none. */
+  lease?: Duration | undefined;
   /**
    * How many places a call takes: a number, the attribute that has it, or an attribute and the cost of a call whose value
    * is no whole number, 1 by default. Default 1.

@@ -3,6 +3,7 @@ package abi
 import (
 	"math/bits"
 
+	"github.com/sluice-go/sluice/core/adaptive"
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/drive"
@@ -130,6 +131,8 @@ func stepBytes(s *pipeline.Step) uint32 {
 		return bulkheadBytes(c)
 	case breaker.Config:
 		return breakerBytes(c)
+	case adaptive.Config:
+		return min(c.Maximum, 1<<14) * (holderBytes + 8)
 	}
 	return objectBytes
 }

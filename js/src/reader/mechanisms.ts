@@ -1,4 +1,5 @@
 import { backoff, blockTime, jitter, openTime } from './backoff.js';
+import { bound } from './bound.js';
 import { budget } from './budget.js';
 import { rate, zone } from './calendar.js';
 import { classAttribute, classRates } from './conditions.js';
@@ -35,6 +36,7 @@ export const READERS: Readers = {
   backoff,
   block_time: blockTime,
   bool,
+  bound,
   budget,
   chance,
   cost,

@@ -10,6 +10,7 @@ export type Type =
   | 'backoff'
   | 'block_time'
   | 'bool'
+  | 'bound'
   | 'budget'
   | 'chance'
   | 'cost'

@@ -15,7 +15,7 @@ import (
 )
 
 func main() {
-	seeds := flag.Int("seeds", 3, "how many `seeds` each figure is the mean of")
+	seeds := flag.Int("seeds", 2, "how many `seeds` each figure is the mean of")
 	maximum := flag.Int("maximum", 1000, "the greatest `limit`")
 	only := flag.String("only", "", "the names of the columns begin with this `prefix`")
 	flag.Usage = func() {

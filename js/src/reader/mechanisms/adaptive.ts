@@ -2,6 +2,9 @@ import { isDelay } from '../delay.js';
 import type { Mechanism } from '../settings.js';
 import { ADAPTIVE } from '../table.js';
 
+/** The greatest tolerance, in millionths. */
+const MAX_TOLERANCE = 500_000;
+
 const LIMITS = ['initial', 'minimum', 'maximum'];
 
 export const adaptive: Mechanism = {
@@ -11,6 +14,9 @@ export const adaptive: Mechanism = {
   check(s) {
     const cost = s.whole('cost') ? Number(s.first('cost')) : 1;
     if (!cost) s.wrong('cost', 'a default of 1 or more: each call takes a place');
+    if (s.whole('tolerance') && s.first('tolerance') > MAX_TOLERANCE) {
+      s.wrong('tolerance', 'at most 50%: a limit whose calls are cut must fall');
+    }
     if (LIMITS.some((name) => s.has(name) && !s.whole(name))) return;
     const [initial = 0, minimum = 0, maximum = 0] = LIMITS.map((name) => Number(s.first(name)));
     const most = s.has('maximum') ? maximum : Math.max(maximum, minimum, s.has('initial') ? initial : 0);
