@@ -94,7 +94,7 @@ func (t *order) settle() {
 func (t *order) Coldest() uint32 {
 	t.settle()
 	if len(t.aside) > 0 {
-		t.ring()
+		t.reclass()
 		return t.aside[0]
 	}
 	for t.oldest != 0 && t.entries.At(t.oldest).holds != 0 {
@@ -113,7 +113,7 @@ func (t *order) Victim() uint32 {
 	for safe := t.safe(); t.keys-t.outside > safe; {
 		t.pass()
 	}
-	t.ring()
+	t.reclass()
 	for t.oldest != 0 && (len(t.aside) == 0 || t.entries.At(t.aside[0]).class() == Blocked) {
 		t.pass()
 	}
@@ -164,8 +164,8 @@ func (t *order) renumber() {
 	}
 }
 
-// ring classes the entries again whose class time has changed.
-func (t *order) ring() {
+// reclass classes the entries again whose class time has changed.
+func (t *order) reclass() {
 	if t.holder == nil {
 		return
 	}
