@@ -259,6 +259,15 @@ func TestKeyedLimiterIsSmall(t *testing.T) {
 	assert.Zero(t, l.Evictions())
 	assert.True(t, l.Allow("one more"))
 	assert.EqualValues(t, 1, l.Evictions())
+	for i := range keys {
+		name = strconv.AppendInt(append(name[:0], "invented-"...), int64(i), 10)
+		require.True(t, l.Allow(string(name)))
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	each = float64(after.HeapAlloc-before.HeapAlloc) / keys
+	t.Logf("%.1f bytes a key of a table that evicts", each)
+	assert.LessOrEqual(t, each, 64.0)
 	runtime.KeepAlive(l)
 }
 

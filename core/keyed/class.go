@@ -40,129 +40,123 @@ type Holder interface {
 // the least recently used one is evicted.
 func (t *order) SetHolder(h Holder) { t.holder = h }
 
-// alarm is a mark at which the class of the cell at an index may change.
-type alarm struct {
-	at    clock.Mark
-	index uint32
-}
-
-// alarms is a heap with the earliest alarm first, of at most one for each index. The
-// place of an index, 0 for none, is in the slab.
+// alarms is a heap of marks, each with an index, the earliest first; of at most one for each
+// index. The place of an index in the heap is where placeIn says.
 type alarms struct {
-	list   []alarm
-	places Slab[uint32]
-	last   uint32 // the places have room up to here
+	marks   Slab[clock.Mark]
+	indices Slab[uint32]
+	length  uint32
 }
 
-// set sets the alarm of an index, or removes it for clock.Never.
-func (a *alarms) set(index uint32, at clock.Mark) {
-	place := a.placeOf(index)
-	switch {
-	case at == clock.Never && place == 0:
-	case at == clock.Never:
-		a.remove(index)
-	case place == 0:
-		if index > a.last {
-			a.places.Grow(index)
-			a.last = index
-		}
-		a.list = append(a.list, alarm{})
-		a.rise(len(a.list)-1, alarm{at, index})
-	default:
-		a.move(int(place)-1, alarm{at, index})
+// placeIn returns where the place of an index and 1 is kept, 0 for none: for the changes of
+// classes in the entry, which is then outside the list; nil where there is no room for one.
+func (t *order) placeIn(a *alarms, index uint32) *uint32 {
+	if a == &t.changes {
+		return &t.entries.At(index).newer
 	}
-}
-
-// placeOf returns the place of an index and 1, 0 for none.
-func (a *alarms) placeOf(index uint32) uint32 {
-	if index > a.last || len(a.list) == 0 {
-		return 0
+	if index > t.blockRoom {
+		return nil
 	}
-	return *a.places.At(index)
+	return t.blockPlaces.At(index)
 }
 
-// remove removes the alarm of an index, if there is one.
-func (a *alarms) remove(index uint32) {
-	place := a.placeOf(index)
-	if place == 0 {
+// setAlarm sets the mark of an index.
+func (t *order) setAlarm(a *alarms, index uint32, at clock.Mark) {
+	place := t.placeIn(a, index)
+	if place == nil {
+		t.blockPlaces.Grow(index)
+		t.blockRoom = index
+		place = t.blockPlaces.At(index)
+	}
+	if *place != 0 {
+		t.moveAlarm(a, *place-1, index, at)
 		return
 	}
-	*a.places.At(index) = 0
-	last := a.list[len(a.list)-1]
-	a.list = a.list[:len(a.list)-1]
-	if last.index != index {
-		a.move(int(place)-1, last)
+	a.marks.Grow(a.length)
+	a.indices.Grow(a.length)
+	a.length++
+	t.riseAlarm(a, a.length-1, index, at)
+}
+
+// dropAlarm removes the mark of an index, if there is one.
+func (t *order) dropAlarm(a *alarms, index uint32) {
+	place := t.placeIn(a, index)
+	if place == nil || *place == 0 {
+		return
 	}
-	if len(a.list) == 0 && cap(a.list) > pageSize {
-		a.list = nil
+	hole, last := *place-1, a.length-1
+	*place = 0
+	moved, at := *a.indices.At(last), *a.marks.At(last)
+	a.marks.Remove(last, last)
+	a.indices.Remove(last, last)
+	if a.length = last; moved != index {
+		t.moveAlarm(a, hole, moved, at)
 	}
 }
 
-// shrink releases the places behind the last index, of which none has an alarm.
-func (a *alarms) shrink(last uint32) {
-	if keep := last>>pageBits + 2; a.last>>pageBits >= 2*keep {
-		pages := a.places.pages
-		clear(pages[keep:])
-		a.places.pages, a.last = pages[:keep:keep], keep<<pageBits-1
+// renameAlarm gives the mark of an index, if there is one, to another index that has none.
+func (t *order) renameAlarm(a *alarms, from, to uint32) {
+	if place := t.placeIn(a, from); place != nil && *place != 0 {
+		*a.indices.At(*place - 1) = to
+		*t.placeIn(a, to), *place = *place, 0
 	}
 }
 
-// rename gives the alarm of an index, if there is one, to another index that has none.
-func (a *alarms) rename(from, to uint32) {
-	if place := a.placeOf(from); place != 0 {
-		*a.places.At(from) = 0
-		a.put(int(place)-1, alarm{a.list[place-1].at, to})
-	}
-}
-
-// move puts an alarm where the one at a place was.
-func (a *alarms) move(place int, x alarm) {
+// moveAlarm puts a mark where another one was, or below or above that.
+func (t *order) moveAlarm(a *alarms, place, index uint32, at clock.Mark) {
 	for {
 		down := 2*place + 1
-		if down >= len(a.list) {
+		if down >= a.length {
 			break
 		}
-		if right := down + 1; right < len(a.list) && a.list[right].at < a.list[down].at {
+		if right := down + 1; right < a.length && *a.marks.At(right) < *a.marks.At(down) {
 			down = right
 		}
-		if x.at <= a.list[down].at {
+		if at <= *a.marks.At(down) {
 			break
 		}
-		a.put(place, a.list[down])
+		t.putAlarm(a, place, *a.indices.At(down), *a.marks.At(down))
 		place = down
 	}
-	a.rise(place, x)
+	t.riseAlarm(a, place, index, at)
 }
 
-// rise puts an alarm at a place, or above it.
-func (a *alarms) rise(place int, x alarm) {
+// riseAlarm puts a mark at a place, or above it.
+func (t *order) riseAlarm(a *alarms, place, index uint32, at clock.Mark) {
 	for place > 0 {
 		up := (place - 1) / 2
-		if a.list[up].at <= x.at {
+		if *a.marks.At(up) <= at {
 			break
 		}
-		a.put(place, a.list[up])
+		t.putAlarm(a, place, *a.indices.At(up), *a.marks.At(up))
 		place = up
 	}
-	a.put(place, x)
+	t.putAlarm(a, place, index, at)
 }
 
-func (a *alarms) put(place int, x alarm) {
-	a.list[place] = x
-	*a.places.At(x.index) = uint32(place) + 1
+func (t *order) putAlarm(a *alarms, place, index uint32, at clock.Mark) {
+	*a.indices.At(place), *a.marks.At(place) = index, at
+	*t.placeIn(a, index) = place + 1
 }
 
-// due returns the index whose alarm is due at a mark, and false for none.
+// due returns the index whose mark has come, and false for none.
 func (a *alarms) due(now clock.Mark) (index uint32, ok bool) {
-	if len(a.list) == 0 || a.list[0].at > now {
+	if a.length == 0 || *a.marks.At(0) > now {
 		return 0, false
 	}
-	return a.list[0].index, true
+	return *a.indices.At(0), true
 }
 
 // bytes returns the memory of the alarms.
-func (a *alarms) bytes() uint64 {
-	return uint64(cap(a.list))*16 + uint64(len(a.places.pages))*pageSize*4
+func (a *alarms) bytes() uint64 { return uint64(len(a.marks.pages)) * pageSize * 12 }
+
+// shrinkBlocks releases the places behind the last index, of which none has a block.
+func (t *order) shrinkBlocks() {
+	if keep := t.keys>>pageBits + 2; t.blockRoom>>pageBits >= 2*keep {
+		pages := t.blockPlaces.pages
+		clear(pages[keep:])
+		t.blockPlaces.pages, t.blockRoom = pages[:keep:keep], keep<<pageBits-1
+	}
 }
 
 // MayBlock reports whether a cell that has no running block may begin one: half of the
@@ -175,17 +169,17 @@ func (t *order) MayBlock() bool {
 	for {
 		index, ok := t.blocks.due(now)
 		if !ok {
-			return len(t.blocks.list) < t.mostBlocks()
+			return t.blocks.length < t.mostBlocks()
 		}
-		t.blocks.remove(index)
+		t.dropAlarm(&t.blocks, index)
 	}
 }
 
-func (t *order) mostBlocks() int {
+func (t *order) mostBlocks() uint32 {
 	if t.config.Part > 0 {
-		return int(t.config.Part / 2)
+		return t.config.Part / 2
 	}
-	return int(t.config.Keys / 2)
+	return t.config.Keys / 2
 }
 
 // SetBlock says whether a block of the cell of an index runs, and until when: at the mark
@@ -194,11 +188,11 @@ func (t *order) SetBlock(index uint32, runs bool, until clock.Mark) {
 	switch {
 	case index == Spare:
 	case runs:
-		t.blocks.set(index, min(until, clock.Never-1))
+		t.setAlarm(&t.blocks, index, min(until, clock.Never-1))
 	default:
-		t.blocks.remove(index)
+		t.dropAlarm(&t.blocks, index)
 	}
 }
 
 // AnyBlock reports whether a block is known of that may still run.
-func (t *order) AnyBlock() bool { return len(t.blocks.list) > 0 }
+func (t *order) AnyBlock() bool { return t.blocks.length > 0 }

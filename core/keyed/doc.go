@@ -20,7 +20,7 @@
 // A lookup reads one segment of slots and one entry. A table grows and shrinks a
 // segment of 124 slots and a page of 64 entries at a time. An entry takes 48
 // bytes, 8 of which are a word for the holder, and its slot 5 to 10. In a table that is
-// full, or was, a key that was not used for long takes 24 more in the heaps of the order.
+// full, or was, a key that was not used for long takes 16 more in the heaps of the order.
 //
 // Guarantees, by their names in GUARANTEES.md:
 //

@@ -94,7 +94,7 @@ func (t *order) settle() {
 func (t *order) Coldest() uint32 {
 	t.settle()
 	if len(t.aside) > 0 {
-		t.ring()
+		t.reclass()
 		return t.aside[0]
 	}
 	for t.oldest != 0 && t.entries.At(t.oldest).holds != 0 {
@@ -113,7 +113,7 @@ func (t *order) Victim() uint32 {
 	for safe := t.safe(); t.keys-t.outside > safe; {
 		t.pass()
 	}
-	t.ring()
+	t.reclass()
 	for t.oldest != 0 && (len(t.aside) == 0 || t.entries.At(t.aside[0]).class() == Blocked) {
 		t.pass()
 	}
@@ -164,8 +164,8 @@ func (t *order) renumber() {
 	}
 }
 
-// ring classes the entries again whose class time has changed.
-func (t *order) ring() {
+// reclass classes the entries again whose class time has changed.
+func (t *order) reclass() {
 	if t.holder == nil {
 		return
 	}
@@ -188,7 +188,11 @@ func (t *order) class(index uint32) {
 	e.older = uint32(class)<<rankBits | e.rank()
 	at := int(e.place - inHeap)
 	t.rise(t.sink(at, index), index)
-	t.changes.set(index, until)
+	if until == clock.Never {
+		t.dropAlarm(&t.changes, index)
+	} else {
+		t.setAlarm(&t.changes, index, until)
+	}
 }
 
 // Stepped says that the cell of an index was stepped without a use of its key.
@@ -247,6 +251,7 @@ func (t *order) leave(index uint32) {
 
 // hide takes an entry out of the heap; it stays set aside.
 func (t *order) hide(index uint32) {
+	t.dropAlarm(&t.changes, index)
 	e := t.entries.At(index)
 	at, last := int(e.place-inHeap), len(t.aside)-1
 	moved := t.aside[last]
@@ -257,7 +262,6 @@ func (t *order) hide(index uint32) {
 	if at < last {
 		t.rise(t.sink(at, moved), moved)
 	}
-	t.changes.remove(index)
 }
 
 // rise moves an entry up from a place.

@@ -55,7 +55,9 @@ type order struct {
 	outside        uint32 // entries that are not in the list
 	ranks          uint32
 
-	blocks alarms // the ends of running blocks
+	blocks      alarms       // the ends of running blocks
+	blockPlaces Slab[uint32] // of the indices up to blockRoom
+	blockRoom   uint32
 
 	config Config
 	holder Holder
@@ -75,8 +77,8 @@ type entry struct {
 	holds uint32 // pins, and markedHeld
 
 	generation uint64 // never 0; no other cell of the hash had it before
-	// The neighbours in the list by last use; of an entry outside the list, older is
-	// its weight.
+	// The neighbours in the list by last use; of an entry outside the list, its weight,
+	// and its place among the changes.
 	older, newer uint32
 }
 
@@ -209,7 +211,7 @@ func (t *Table) Replace(index uint32, h Hash) {
 // replace makes the entry of a key, which is in the order, that of another one.
 func (t *order) replace(index uint32, h Hash) {
 	t.takeOut(index)
-	t.blocks.remove(index)
+	t.dropAlarm(&t.blocks, index)
 	t.births++
 	*t.entries.At(index) = entry{hash: h, generation: t.births}
 	t.link(index)
@@ -270,7 +272,7 @@ func (t *Table) Remove(index uint32) (last uint32) {
 func (t *order) remove(index uint32) {
 	t.settle()
 	t.takeOut(index)
-	t.blocks.remove(index)
+	t.dropAlarm(&t.blocks, index)
 	if t.entries.At(index).holds != 0 {
 		t.held--
 	}
@@ -280,8 +282,7 @@ func (t *order) remove(index uint32) {
 	}
 	t.entries.Remove(index, last)
 	t.keys--
-	t.changes.shrink(t.keys)
-	t.blocks.shrink(t.keys)
+	t.shrinkBlocks()
 }
 
 // rename changes the index that the neighbours of an entry have of it.
@@ -291,9 +292,11 @@ func (t *order) rename(from, to uint32) {
 		*t.newerOf(e.older), *t.olderOf(e.newer) = to, to
 	case e.place >= inHeap:
 		t.aside[e.place-inHeap] = to
+		if e.newer != 0 {
+			*t.changes.indices.At(e.newer - 1) = to // the place moves with the entry
+		}
 	}
-	t.changes.rename(from, to)
-	t.blocks.rename(from, to)
+	t.renameAlarm(&t.blocks, from, to)
 }
 
 // Pin holds the cell of an index until Unpin was called as often as Pin. A
@@ -382,7 +385,7 @@ func (t *order) counts(index uint64) Counts {
 	entries := uint64(len(t.entries.pages)) * pageSize * (entryBytes + uint64(t.config.CellBytes))
 	return Counts{
 		Keys: t.keys, Held: t.held, Evictions: t.evictions, Shared: t.shared,
-		Bytes: entries + index + uint64(cap(t.aside))*4 + t.changes.bytes() + t.blocks.bytes() + uint64(t.charged),
+		Bytes: entries + index + uint64(cap(t.aside))*4 + t.changes.bytes() + t.blocks.bytes() + uint64(len(t.blockPlaces.pages))*pageSize*4 + uint64(t.charged),
 	}
 }
 

@@ -111,7 +111,7 @@ func checkStructure(t *testing.T, table *Table) {
 			outside++
 		}
 	}
-	if held != table.held || len(table.aside) > outside || outside != int(table.outside) || len(table.changes.list) > len(table.aside) {
+	if held != table.held || len(table.aside) > outside || outside != int(table.outside) || int(table.changes.length) > len(table.aside) {
 		t.Fatalf("held %d, counted %d; %d in the heap of %d outside the list", held, table.held, len(table.aside), outside)
 	}
 	for i := 1; i < len(table.aside); i++ {
