@@ -44,16 +44,17 @@ if [[ -z ${PACKAGES:-} ]]; then
 	for target in "${targets[@]}"; do
 		seconds=$((total / 5 / ${#targets[@]} + 1))
 		say "$target for ${seconds}s"
-		found=$(mktemp -d)
-		run go -C "$front" test -run='^$' -fuzz="^$target\$" -fuzztime="${seconds}s" -test.fuzzcachedir="$found" .
+		stamp=$(mktemp)
+		run go -C "$front" test -run='^$' -fuzz="^$target\$" -fuzztime="${seconds}s" .
+		found=$(go env GOCACHE)/fuzz/$(go -C "$front" list .)/$target
 		# At most ten of a run, the shortest ones: each is replayed by every go test.
 		mkdir -p "$front/testdata/fuzz/$target"
 		kept=0
 		while read -r file; do
 			cp -n "$file" "$front/testdata/fuzz/$target/"
 			kept=$((kept + 1))
-		done < <(find "$found" -type f -printf '%s %p\n' | sort -n | head -n 10 | cut -d' ' -f2-)
-		rm -rf "$found"
+		done < <(find "$found" -type f -newer "$stamp" -printf '%s %p\n' | sort -n | head -n 10 | cut -d' ' -f2-)
+		rm "$stamp"
 		say "$target: kept $kept inputs in $front/testdata/fuzz/$target"
 	done
 fi
