@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # Runs the random tests and the soaks, half of the time each, with one fresh seed
-# after another for SOAK (5m; h, m or s), at least one round. It stops at the
-# first failure. Run by make soak. The tests that compare case by case add the one
-# at which they fail to internal/testenv/testdata/seeds.txt, and make test repeats it.
+# after another for SOAK (5m; h, m or s), at least one round. The tests that compare case
+# by case add the one at which they fail to internal/testenv/testdata/seeds.txt, and make
+# test repeats it. Then the fuzz targets of the front run for a fifth of the time; the
+# inputs that reached new code stay in testdata, where go test replays them. It stops at
+# the first failure. Run by make soak.
 #
 #   SLUICE_SEED=N                                begins with this seed
 #   PACKAGES=./proptest ARGS="-run TestSoak"     as in test.sh
@@ -17,7 +19,8 @@ need_go
 
 [[ ${SOAK:=5m} =~ ^([0-9]+)([hms])$ ]] || die "SOAK is $SOAK; allowed: a number with h, m or s"
 declare -A unit=([h]=3600 [m]=60 [s]=1)
-end=$((SECONDS + BASH_REMATCH[1] * unit[${BASH_REMATCH[2]}]))
+total=$((BASH_REMATCH[1] * unit[${BASH_REMATCH[2]}]))
+end=$((SECONDS + total))
 
 race=(-race)
 c_compiler || {
@@ -42,4 +45,25 @@ for ((round = 1; ; round++, seed++)); do
 	SLUICE_SOAK=$((SECONDS - began + 1))s ARGS='' tests ${race[@]+"${race[@]}"} -count=1 -timeout=0 -run='^TestSoak' . ./proxywasm/scenarios
 	((SECONDS < end)) || break
 done
+# The targets of the front: what strangers send.
+front=cmd/sluice/internal/serve
+mapfile -t targets < <(grep -hoE '^func Fuzz[A-Za-z0-9_]*' "$front"/*_test.go | sed 's/^func //')
+if [[ -z ${PACKAGES:-} ]]; then
+	for target in "${targets[@]}"; do
+		seconds=$((total / 5 / ${#targets[@]} + 1))
+		say "$target for ${seconds}s"
+		stamp=$(mktemp)
+		run go -C "$front" test -run='^$' -fuzz="^$target\$" -fuzztime="${seconds}s" .
+		found=$(go env GOCACHE)/fuzz/$(go -C "$front" list .)/$target
+		# At most ten of a run, the shortest ones: each is replayed by every go test.
+		mkdir -p "$front/testdata/fuzz/$target"
+		kept=0
+		while read -r file; do
+			cp -n "$file" "$front/testdata/fuzz/$target/"
+			kept=$((kept + 1))
+		done < <(find "$found" -type f -newer "$stamp" -printf '%s %p\n' | sort -n | head -n 10 | cut -d' ' -f2-)
+		rm "$stamp"
+		say "$target: kept $kept inputs in $front/testdata/fuzz/$target"
+	done
+fi
 printf '\n%d rounds in %d s\n' "$round" "$SECONDS"

@@ -36,8 +36,8 @@ func newCtl(env *Env) *cobra.Command {
 		Use:   "ctl COMMAND [flags]",
 		Short: "Read and change what a running sluice serve knows",
 		Long: `ctl talks to the admin address of a running sluice serve, which has tokens by
---admin-token-file: it lists steps and breakers, follows events, and changes a step or
-a key of it by hand. A change needs --reason, which the server logs with the name of
+--admin-token-file. It lists all steps (steps), one of them (show), breakers and blocked
+keys, follows events, and changes a step or a key of it by hand. A change needs --reason, which the server logs with the name of
 the token. A change lasts until it is changed again or the server ends; that of a
 setting until the policy document is read again.`,
 		Example: `  sluice ctl breakers

@@ -28,7 +28,7 @@ func commandLine(t *testing.T, args []string) (end time.Duration) {
 	cmd := serveCommand(&Env{}, f)
 	require.NoError(t, cmd.ParseFlags(args[1:]), args)
 	require.Empty(t, cmd.Flags().Args(), args)
-	require.NoError(t, f.check(cmd), args)
+	require.Empty(t, f.check(cmd), args)
 	return f.config.Drain + f.config.DrainDelay
 }
 

@@ -35,6 +35,7 @@ type serveFlags struct {
 	tls               tlsFlags
 	trace             traceFlags
 	operate           operateFlags
+	only              bool // check, and serve nothing
 	config            serve.Config
 }
 
@@ -80,6 +81,10 @@ With --state what the policies know (limits and blocks of keys, breakers, change
 hand) outlives the process: it is written each --state-every and at the end, and read at
 the start.
 
+With --check nothing is served: all errors of the flags, the document, certificates,
+tokens and addresses, a port in use included, are printed, and the exit code is 2, or 0
+for none.
+
 The admin address has /metrics for Prometheus, /livez and /readyz. With
 --admin-token-file it also has /api/ for sluice ctl and a live page, /ui. The document is
 read again when it changes and on SIGHUP; what the steps know stays. A document
@@ -94,8 +99,12 @@ signal ends it at once.`,
   sluice serve --policy api.yaml --upstream http://app:3000 --trusted-proxies 10.0.0.0/8 --log-format json`,
 		Args: withArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := f.check(cmd); err != nil {
-				return err
+			errs := f.check(cmd)
+			switch {
+			case f.only:
+				return env.checkServe(f, errs)
+			case len(errs) > 0:
+				return errs[0]
 			}
 			return env.serve(cmd.Context(), f)
 		},
@@ -103,6 +112,7 @@ signal ends it at once.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&f.policy, "policy", "p", "", "the policy document, YAML or JSON")
+	flags.BoolVar(&f.only, "check", false, "check the flags, the document, certificates, tokens and addresses, print all errors, and serve nothing")
 	flags.StringVarP(&f.config.Listen, "listen", "l", "127.0.0.1:8080", "the `ADDRESS` of the proxy")
 	flags.StringVar(&f.config.Admin, "admin", "127.0.0.1:8081", "the `ADDRESS` of /metrics, /livez, /readyz, /trace, /api/ and /ui; empty for none of them")
 	flags.DurationVar(&f.config.DrainDelay, "drain-delay", 0, "how long requests are still taken after SIGTERM, while /readyz is 503")
@@ -135,8 +145,27 @@ signal ends it at once.`,
 	return cmd
 }
 
-// check turns the flags into the configuration.
-func (f *serveFlags) check(cmd *cobra.Command) (err error) {
+// check turns the flags into the configuration. It returns an error for each group of
+// flags that has one.
+func (f *serveFlags) check(cmd *cobra.Command) (errs []error) {
+	for _, part := range []func(*cobra.Command) error{
+		f.checkOwn,
+		func(cmd *cobra.Command) error { return f.connections.check(cmd, &f.config) },
+		func(cmd *cobra.Command) error { return f.tls.check(cmd, &f.config) },
+		func(cmd *cobra.Command) error { return f.trace.check(cmd, &f.config) },
+		func(cmd *cobra.Command) error { return f.operate.check(cmd, &f.config) },
+		func(cmd *cobra.Command) error { return checkState(cmd, &f.config) },
+		f.checkAddresses,
+	} {
+		if err := part(cmd); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errs
+}
+
+// checkOwn checks the flags that are in no group.
+func (f *serveFlags) checkOwn(cmd *cobra.Command) error {
 	c := &f.config
 	switch {
 	case f.policy == "":
@@ -165,21 +194,12 @@ func (f *serveFlags) check(cmd *cobra.Command) (err error) {
 			return usage(cmd, "--%s is %q; allowed: the name of a header field, as in %s", field.flag, field.value, nethttp.DeadlineHeader)
 		}
 	}
-	if err := f.connections.check(cmd, c); err != nil {
-		return err
-	}
-	if err := f.tls.check(cmd, c); err != nil {
-		return err
-	}
-	if err := f.trace.check(cmd, c); err != nil {
-		return err
-	}
-	if err := f.operate.check(cmd, c); err != nil {
-		return err
-	}
-	if err := checkState(cmd, c); err != nil {
-		return err
-	}
+	return nil
+}
+
+// checkAddresses checks the flags of addresses and prefixes.
+func (f *serveFlags) checkAddresses(cmd *cobra.Command) (err error) {
+	c := &f.config
 	for _, address := range []struct{ flag, value string }{{"listen", c.Listen}, {"admin", c.Admin}} {
 		if address.value == "" && address.flag == "admin" {
 			continue
@@ -226,6 +246,33 @@ func prefixOf(text string) (netip.Prefix, error) {
 		prefix = netip.PrefixFrom(prefix.Addr().Unmap(), prefix.Bits()-96)
 	}
 	return prefix.Masked(), err
+}
+
+// checkServe checks what serve would begin with, after the flags, whose errors errs are. All
+// errors are printed, each on a line.
+func (e *Env) checkServe(f *serveFlags, errs []error) error {
+	c := f.config
+	if c.File = f.policy; f.policy != "" && f.policy != stdinName {
+		var err error
+		if c.Source, err = e.source(f.policy); err != nil {
+			errs = append(errs, err)
+		} else if _, err := policy.Parse(c.File, c.Source); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	errs = append(errs, serve.Check(c)...)
+	for _, err := range errs {
+		var document policy.Errors
+		if errors.As(err, &document) {
+			fmt.Fprintln(e.Stderr, err)
+		} else {
+			fmt.Fprintln(e.Stderr, "sluice: "+err.Error())
+		}
+	}
+	if len(errs) > 0 {
+		return fail(ExitBad, nil)
+	}
+	return nil
 }
 
 // serve runs the proxy until the context ends or a signal comes.

@@ -5,6 +5,7 @@ package cli
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"io"
 	"net"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -116,6 +118,62 @@ func TestServeRefusesBadInput(t *testing.T) {
 		if code != c.code || !strings.Contains(err.String(), c.want) || strings.Count(err.String(), "\n") != 1 || out.Len() > 0 {
 			t.Errorf("%s: code %d, output %q, error %q; want %d, %q", c.args, code, out.String(), err.String(), c.code, c.want)
 		}
+	}
+}
+
+// TestServeCheck has all errors of a configuration at once, and none of a good one, of which
+// nothing is begun.
+func TestServeCheck(t *testing.T) {
+	dir := t.TempDir()
+	good, bad := filepath.Join(dir, "good.yaml"), filepath.Join(dir, "bad.yaml")
+	for file, text := range map[string]string{good: served, bad: "version: 1\npolicies:\n  a: {steps: [{limit: {rate: 5}}]}\n"} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	for args, want := range map[string][]string{
+		"-p " + good + " -u http://127.0.0.1:1 -l 127.0.0.1:0 --admin 127.0.0.1:0": nil,
+		"-p " + bad + " -u ftp://x -l " + taken.Addr().String() + " --admin 127.0.0.1:0 --ipv6-prefix 0 --drain -1s --tls-cert " + good + " --tls-key " + good + " --admin-token-file " + dir + "/none": {
+			"--drain is -1s", `--upstream is "ftp://x"`, "--ipv6-prefix is 0", "bad.yaml:3:30: policies.a.steps[0].limit.rate", "the certificate " + good, "the admin tokens " + dir + "/none",
+			"cannot listen on " + taken.Addr().String(),
+		},
+		"-p " + dir + "/none": {"serve needs --upstream URL", "no such file"},
+	} {
+		var stdout, stderr bytes.Buffer
+		code := Run(append([]string{"serve", "--check"}, strings.Fields(args)...), strings.NewReader(""), &stdout, &stderr)
+		if wanted := min(2*len(want), 2); code != wanted || stdout.Len() > 0 || strings.Count(stderr.String(), "\n") < len(want) || len(want) == 0 && stderr.Len() > 0 {
+			t.Errorf("%s: code %d, output %q, error %q", args, code, stdout.String(), stderr.String())
+		}
+		for _, text := range want {
+			if !strings.Contains(stderr.String(), text) {
+				t.Errorf("%s: no %q in\n%s", args, text, stderr.String())
+			}
+		}
+	}
+}
+
+// TestVersionJSON has an object with all names.
+func TestVersionJSON(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	if code := Run([]string{"version", "--json"}, strings.NewReader(""), &stdout, &stderr); code != 0 || stderr.Len() > 0 {
+		t.Fatalf("code %d, error %q", code, stderr.String())
+	}
+	var version map[string]any
+	if err := json.Unmarshal(stdout.Bytes(), &version); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"version", "commit", "time", "modified", "go", "os", "arch"} {
+		if _, ok := version[name]; !ok {
+			t.Errorf("no %s in %s", name, stdout.String())
+		}
+	}
+	if version["go"] != runtime.Version() || version["version"] == "" {
+		t.Error(stdout.String())
 	}
 }
 

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -9,15 +10,56 @@ import (
 )
 
 func newVersion(env *Env) *cobra.Command {
-	return &cobra.Command{
+	asJSON := false
+	cmd := &cobra.Command{
 		Use:               "version",
 		Short:             "Print the version",
-		Long:              "version prints the version, the commit it was built from where that is known, and\nthe Go version, as sluice --version does.",
-		Example:           "  sluice version",
+		Long:              "version prints the version, the commit it was built from where that is known, and\nthe Go version, as sluice --version does. With --json it prints an object of version,\ncommit, time, modified, go, os and arch; what is not known is empty.",
+		Example:           "  sluice version\n  sluice version --json",
 		Args:              withArgs(cobra.NoArgs),
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE:              func(*cobra.Command, []string) error { return printVersion(env) },
+		RunE: func(*cobra.Command, []string) error {
+			if asJSON {
+				text, err := json.MarshalIndent(versionOf(buildInfo()), "", "  ")
+				if err != nil {
+					return err
+				}
+				return env.print(append(text, '\n'))
+			}
+			return printVersion(env)
+		},
 	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// versionInfo is the version in JSON.
+type versionInfo struct {
+	Version  string `json:"version"`
+	Commit   string `json:"commit"`
+	Time     string `json:"time"`
+	Modified bool   `json:"modified"`
+	Go       string `json:"go"`
+	OS       string `json:"os"`
+	Arch     string `json:"arch"`
+}
+
+func versionOf(info *debug.BuildInfo) versionInfo {
+	v := versionInfo{Version: info.Main.Version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
+	if v.Version == "" {
+		v.Version = "(devel)"
+	}
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			v.Commit = s.Value
+		case "vcs.time":
+			v.Time = s.Value
+		case "vcs.modified":
+			v.Modified = s.Value == "true"
+		}
+	}
+	return v
 }
 
 func printVersion(env *Env) error {

@@ -21,6 +21,7 @@ type call struct {
 	context callContext
 	status  int
 	bytes   int64
+	old     bool // HTTP/1.0 has no informational answers
 
 	// For the access log, known once the request was sent on:
 	policy, route string
@@ -29,6 +30,7 @@ type call struct {
 	conn     *clientConn // nil where the server watches the client
 	interims sync.Mutex  // of what follows
 	final    bool        // no informational answer may follow
+	passed   int         // how many there were
 }
 
 // callContext is the context of a call. It ends when the client leaves, once its end is
@@ -84,6 +86,23 @@ func learn(ctx context.Context, resp *http.Response) {
 	}
 }
 
+// flooded reports whether the upstream gave more informational answers than it may.
+func flooded(ctx context.Context) bool {
+	c, ok := ctx.Value(callKey{}).(*call)
+	if !ok {
+		return false
+	}
+	c.interims.Lock()
+	defer c.interims.Unlock()
+	return c.passed > mostInterims
+}
+
+// mostInterims is how many informational answers an upstream may give to a request, in all
+// of its attempts: each is written to the client at once.
+const mostInterims = 16
+
+var errInterims = fmt.Errorf("the upstream gave more than %d informational answers", mostInterims)
+
 // interim passes an informational answer of the upstream on. It may run on a goroutine of
 // the transport, where a panic would end the process.
 func (c *call) interim(status int, header textproto.MIMEHeader) (err error) {
@@ -94,14 +113,19 @@ func (c *call) interim(status int, header textproto.MIMEHeader) (err error) {
 			err = fmt.Errorf("an informational answer cannot be passed on: %v", crash)
 		}
 	}()
-	if c.final {
+	if c.passed++; c.passed > mostInterims {
+		// A ReverseProxy passes no error of this on.
+		c.context.Cancel(errInterims)
+		return errInterims
+	}
+	if c.final || c.old {
 		return nil
 	}
 	h := c.Header()
 	for name, lines := range header {
 		h[name] = append(h[name], lines...)
 	}
-	c.WriteHeader(status)
+	c.ResponseWriter.WriteHeader(status)
 	clear(h)
 	return nil
 }
@@ -122,7 +146,7 @@ func (c *call) finalize() {
 
 // begin begins a call.
 func (c *call) begin(r *http.Request) {
-	c.context.call = c
+	c.context.call, c.old = c, !r.ProtoAtLeast(1, 1)
 	c.context.Init(r.Context(), clock.Never, nil)
 	if c.conn = clientConnOf(r); c.conn != nil {
 		c.conn.begin(r)
@@ -141,8 +165,12 @@ func (c *call) over() {
 // Unwrap is for http.ResponseController.
 func (c *call) Unwrap() http.ResponseWriter { return c.ResponseWriter }
 
-// WriteHeader implements http.ResponseWriter.
+// WriteHeader implements http.ResponseWriter. Informational answers are written by interim
+// alone: a ReverseProxy would write each again.
 func (c *call) WriteHeader(status int) {
+	if status < 200 && status != http.StatusSwitchingProtocols {
+		return
+	}
 	if c.status < 200 {
 		c.status = status
 	}

@@ -104,7 +104,7 @@ func (s *Server) lostLine(err error) {
 // how: with 502, or nothing to a client that is gone.
 func (s *Server) failed(w http.ResponseWriter, r *http.Request, err error) {
 	learn(r.Context(), nil)
-	if r.Context().Err() != nil || errors.Is(err, context.Canceled) {
+	if (r.Context().Err() != nil || errors.Is(err, context.Canceled)) && !flooded(r.Context()) {
 		s.log.Debug("the client went away", "path", r.URL.Path)
 		w.WriteHeader(statusClientGone)
 		return

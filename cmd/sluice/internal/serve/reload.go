@@ -7,8 +7,13 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/sluice-go/sluice/core/mechanism"
+	"github.com/sluice-go/sluice/core/mechanisms"
+	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/policy"
 	"github.com/sluice-go/sluice/policy/tree"
 )
@@ -70,13 +75,42 @@ func (s *Server) reload(last []byte, asked bool) []byte {
 	case !asked && bytes.Equal(src, last):
 		return last
 	}
+	before := s.set.Document()
 	if err := s.set.Reload(s.config.File, src); err != nil {
 		s.refused("the policy document is refused; the old one stays active", lines(err))
 		return src
 	}
 	s.meter.reloaded(true)
-	s.log.Info("the policy document is active", "policy", s.config.File, "changed", !bytes.Equal(src, last))
+	attrs := []any{"policy", s.config.File, "changed", !bytes.Equal(src, last)}
+	if steps := anew(before, s.set.Document()); len(steps) > 0 {
+		attrs = append(attrs, "begin_anew", strings.Join(steps, ", "))
+	}
+	s.log.Info("the policy document is active", attrs...)
 	return src
+}
+
+// anew returns the steps, as POLICY.STEP, that begin without state although their policy was
+// there before: those with a new name, and those of another mechanism or per. Blocks and
+// counts of the steps that they replace are gone.
+func anew(before, after *policy.Document) (list []string) {
+	for i := range after.Policies {
+		one := &after.Policies[i]
+		at := slices.IndexFunc(before.Policies, func(old policy.Policy) bool { return old.Name == one.Name })
+		if at < 0 {
+			continue
+		}
+		for j := range one.Steps {
+			step := &one.Steps[j]
+			row := mechanisms.Row(step.Kind())
+			kept := slices.ContainsFunc(before.Policies[at].Steps, func(old pipeline.Step) bool {
+				return old.Kind() == step.Kind() && old.Mechanism == step.Mechanism && slices.Equal(old.Per, step.Per) && (old.Name == step.Name || step.Mechanism != "")
+			})
+			if !kept && row.Traits.Has(mechanism.Keyed) {
+				list = append(list, one.Name+"."+step.Name)
+			}
+		}
+	}
+	return list
 }
 
 func (s *Server) refused(message string, errs []string) {
