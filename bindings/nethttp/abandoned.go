@@ -107,14 +107,16 @@ func (l *lingering) Deadline() (time.Time, bool) {
 
 // Done implements context.Context.
 func (l *lingering) Done() <-chan struct{} {
+	done := l.Cancellable.Done()
 	l.watch()
-	return l.Cancellable.Done()
+	_ = l.Err() // notes an end that has come
+	return done
 }
 
 // Err implements context.Context.
 func (l *lingering) Err() error {
 	if l.Context.Err() != nil {
-		l.ContextEnded()
+		l.ended()
 	}
 	return l.Cancellable.Err()
 }
@@ -132,9 +134,7 @@ func (l *lingering) Attach(h *attempt.Hook) bool { return l.Cancellable.Attach(h
 func (l *lingering) Detach(h *attempt.Hook) bool { return l.Cancellable.Detach(h) }
 func (l *lingering) Follow() {
 	l.attemptContext.Follow()
-	if l.Context.Err() != nil {
-		l.ContextEnded()
-	}
+	_ = l.Err() // notes an end that has come
 }
 
 // Unsent implements attempt.Sending.
@@ -157,8 +157,19 @@ func (l *lingering) Sends() {
 	}
 }
 
-// ContextEnded is called when the context of the runner has ended, once or more often.
+// ContextEnded is called when the context of the runner has ended, once or more often, as
+// after every answer.
 func (l *lingering) ContextEnded() {
+	l.mu.Lock()
+	over := l.state == answered
+	l.mu.Unlock()
+	if !over || l.Awaited() {
+		l.ended()
+	}
+}
+
+// ended ends the context, unless the exchange goes on.
+func (l *lingering) ended() {
 	wait := time.Duration(0)
 	if !l.bounds.over() && l.clientLeft() {
 		wait = l.bounds.Wait

@@ -59,6 +59,9 @@ func (c *Cancellable) Expire() { c.end(&reason{context.DeadlineExceeded, c.timeo
 // End ends the context as another one has ended.
 func (c *Cancellable) End(as context.Context) { c.end(&reason{as.Err(), context.Cause(as)}) }
 
+// Awaited reports whether anything waits for the end of the context.
+func (c *Cancellable) Awaited() bool { return c.real.Load() != nil || c.slot.hook.Load() != nil }
+
 // Lift lifts the deadline, unless the context has ended.
 func (c *Cancellable) Lift() {
 	if clock.Mark(c.deadline.Load()) == clock.Never || c.Err() != nil {

@@ -61,10 +61,12 @@ func BenchmarkReverseProxy(b *testing.B) {
 }
 
 func BenchmarkServe(b *testing.B) {
-	s, err := New(Config{
+	c := Config{
 		File: "policy.yaml", Source: []byte(benchDocument), Upstreams: []*url.URL{{Scheme: "http", Host: "upstream.test"}},
 		Log: slog.New(slog.DiscardHandler),
-	})
+	}
+	asByDefault(&c)
+	s, err := New(c)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -205,7 +205,7 @@ func TestFileIsWatched(t *testing.T) {
 		count()
 		assert.Equal(t, "INFO", j.await(t, "document is active")["level"], "the same text is back")
 		metrics := httptest.NewRecorder()
-		s.admin().ServeHTTP(metrics, httptest.NewRequest("GET", "/metrics", nil))
+		s.admin().ServeHTTP(metrics, httptest.NewRequest("GET", "http://localhost/metrics", nil))
 		assert.Contains(t, metrics.Body.String(), "sluice_last_reload_successful 1\n")
 	})
 }

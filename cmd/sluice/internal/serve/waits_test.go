@@ -19,7 +19,7 @@ func TestWaitsAreMeasured(t *testing.T) {
 		}
 		assert.Equal(t, 20*time.Second, time.Since(start))
 		w := httptest.NewRecorder()
-		b.admin().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+		b.admin().ServeHTTP(w, httptest.NewRequest("GET", "http://localhost/metrics", nil))
 		var lines []string
 		for line := range strings.Lines(w.Body.String()) {
 			if strings.HasPrefix(line, "sluice_wait_seconds") && !strings.Contains(line, "_bucket") {
