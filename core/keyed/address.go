@@ -60,9 +60,8 @@ func ParseAddress(text string) (a Address, ok bool) {
 		return a, gap < 0 && n == len(a)
 	}
 	// The gap has zeros.
-	tail := append([]uint16(nil), a[gap:n]...)
-	clear(a[gap:])
-	copy(a[len(a)-len(tail):], tail)
+	copy(a[len(a)-n+gap:], a[gap:n])
+	clear(a[gap : len(a)-n+gap])
 	return a, true
 }
 
@@ -239,8 +238,9 @@ func (a Address) Network(v4, v6 int) string {
 // Text returns the address as a value of IP: its network has v4 bits where it is of IPv4,
 // and v6 bits where it is of IPv6.
 func (a Address) Text(v4, v6 int) string {
+	var room [48]byte // more than the longest text has
+	b := room[:0]
 	if a.is4() {
-		var b []byte
 		for i, octet := range [4]uint16{a[6] >> 8, a[6] & 0xff, a[7] >> 8, a[7] & 0xff} {
 			if i > 0 {
 				b = append(b, '.')
@@ -260,7 +260,6 @@ func (a Address) Text(v4, v6 int) string {
 			from, to = i, end
 		}
 	}
-	var b []byte
 	for i := 0; i < len(a); i++ {
 		if i == from && to-from > 1 {
 			if b = append(b, "::"...); to == len(a) {
