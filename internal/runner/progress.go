@@ -71,13 +71,17 @@ func (r *run) progress(now clock.Mark) {
 		return
 	}
 	r.poll(reducer.Grant, reducer.Drop)
-	switch plan := r.layout.plan; {
-	case plan.ResumesAt(&r.call) > r.now:
-	case r.call.Phase == pipeline.Racing:
-		plan.Hedge(r, &r.call, r.now)
-	default:
-		r.warned &= 1<<(plan.RetryIndex()+1) - 1 // the next attempt passes the steps below the retry again
-		r.happen(pipeline.Event{Kind: pipeline.Resumed})
+	// A hedge that is due at the mark at which its attempt was admitted comes before what is
+	// injected there.
+	for plan, again := r.layout.plan, true; again; again = r.call.Phase == pipeline.Racing && plan.ResumesAt(&r.call) <= r.now {
+		switch {
+		case plan.ResumesAt(&r.call) > r.now:
+		case r.call.Phase == pipeline.Racing:
+			plan.Hedge(r, &r.call, r.now)
+		default:
+			r.warned &= 1<<(plan.RetryIndex()+1) - 1 // the next attempt passes the steps below the retry again
+			r.happen(pipeline.Event{Kind: pipeline.Resumed})
+		}
 	}
 	r.sweep()
 	r.inject(now)

@@ -51,7 +51,10 @@ export interface CircuitBreakerOptions extends CommonOptions, Classifier {
   slow?:
     | { over: Duration; rate: Share; consecutive?: number }
     | { over: Duration; rate?: Share; consecutive: number };
-  /** How long it stays open; a backoff counts the openings since it was last closed. Default `1m`. */
+  /**
+   * How long it stays open; a backoff counts the openings since it was last closed that failures
+   * or failed probes caused. Default `1m`.
+   */
   open?: Duration | (Backoff & { jitter?: Jitter }) | undefined;
   /** The attempts whose outcomes decide when it is half-open. Default 10. */
   probes?: number | undefined;
