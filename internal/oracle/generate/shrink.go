@@ -3,6 +3,7 @@ package generate
 import (
 	"time"
 
+	"github.com/sluice-go/sluice/core/adaptive"
 	"github.com/sluice-go/sluice/core/backoff"
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/bulkhead"
@@ -249,6 +250,7 @@ var plainer = []func(*pipeline.Step){
 	change(func(c *bulkhead.Config) { c.Wait = 0 }),
 	change(func(c *bulkhead.Config) { c.Order = limiter.Oldest }),
 	change(func(c *bulkhead.Config) { c.Lease = 0 }),
+	change(func(c *adaptive.Config) { c.Lease = 0 }),
 	change(func(c *bulkhead.Config) { c.Concurrent = min(c.Concurrent, 1) }),
 }
 
