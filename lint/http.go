@@ -66,7 +66,9 @@ func checkOutcomes(a *analysis) {
 
 // isFault reports whether a status says that the server fails. 501 and 505 say that
 // the server will never support the request, 511 that a network asks for a login.
-func isFault(status int) bool { return status >= 500 && status != 501 && status != 505 && status != 511 }
+func isFault(status int) bool {
+	return status >= 500 && status != 501 && status != 505 && status != 511
+}
 
 // entries returns those of a class whose status is wrong, and its failures.
 func entries(c document.Class, wrong func(status int) bool, failures bool) []string {

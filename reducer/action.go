@@ -88,7 +88,7 @@ const (
 type Action struct {
 	Kind     Kind
 	Outcome  Outcome
-	Priority uint8  // Acquire: 0 (lowest) to MaxPriority
+	Priority uint8 // Acquire: 0 (lowest) to MaxPriority
 	flags    uint8
 	Cost     uint32 // permits asked for or held
 	Permit          // the permit or the ticket that the action is about
