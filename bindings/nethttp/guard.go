@@ -10,6 +10,7 @@ import (
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/fallback"
 	"github.com/sluice-go/sluice/core/mechanism"
+	"github.com/sluice-go/sluice/core/mechanisms"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/timeout"
 	"github.com/sluice-go/sluice/internal/guards"
@@ -61,7 +62,7 @@ func (v *view) fill(plan *pipeline.Plan) {
 	for i := range plan.Len() {
 		after := pipeline.ConfigOf[timeout.Config](plan.Step(i)).After
 		v.timed = v.timed || after > 0 && !plan.Shadow(i)
-		v.holds = v.holds || !plan.Shadow(i) && (plan.Kind(i) == mechanism.Bulkhead || plan.Kind(i) == mechanism.Adaptive)
+		v.holds = v.holds || !plan.Shadow(i) && mechanisms.Row(plan.Kind(i)).Traits.Has(mechanism.Holds)
 		if c, ok := plan.Step(i).Config.(breaker.Config); ok && !plan.Shadow(i) && c.SlowOver > 0 && (v.slow == 0 || c.SlowOver < v.slow) {
 			v.slow = c.SlowOver
 		}

@@ -34,6 +34,7 @@ type pool struct {
 	maker   cell.Maker
 	loop    *Loop
 	blocks  bool // the cells may block
+	votes   bool // the cells take outcomes, and their permits do not lapse
 	shared  bool // by the steps of several policies; then name is that of the mechanism
 	step    uint8
 	name    string // of the step
@@ -100,7 +101,7 @@ func (d *Loop) unshare() {
 }
 
 func (d *Loop) newPool(plan *pipeline.Plan, i int) *pool {
-	p := &pool{loop: d, maker: plan.Maker(i), blocks: cell.Blocks(plan.Maker(i)), step: uint8(i), name: plan.StepName(i), policy: plan.Name(), kind: plan.Kind(i), per: plan.Per(i)}
+	p := &pool{loop: d, maker: plan.Maker(i), blocks: cell.Blocks(plan.Maker(i)), votes: plan.Records(i) && !plan.Leases(i), step: uint8(i), name: plan.StepName(i), policy: plan.Name(), kind: plan.Kind(i), per: plan.Per(i)}
 	if len(plan.Per(i)) == 0 {
 		p.one = d.newNode(p, 0, 0)
 		return p
@@ -358,7 +359,7 @@ func (d *Loop) newNode(p *pool, key, index uint32) *node {
 	d.nodes++
 	n := &node{pool: p, key: key, index: index, cell: p.maker.New(d.now)}
 	n.end.node, n.end.number, n.end.class = n, d.nodes, leases
-	if p.kind == pipeline.Breaker {
+	if p.votes {
 		n.end.class = breakers
 	}
 	n.serves.node, n.serves.class = n, serves

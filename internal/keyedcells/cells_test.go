@@ -583,7 +583,7 @@ func TestMemory(t *testing.T) {
 		most   float64
 	}{
 		"limit":   {limit, 100},
-		"breaker": {Config{Config: keyed.Config{Keys: keys, CellBytes: uint32(own)}, Maker: votes, Names: true}, 250 - 32},
+		"breaker": {Config{Config: keyed.Config{Keys: keys, CellBytes: uint32(own)}, Maker: votes, Names: true}, 256 - 32},
 	} {
 		before := heap()
 		cells := newCells(t, c.config)

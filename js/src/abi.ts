@@ -33,7 +33,7 @@ export interface Exports {
   cell(maker: number, now: number): number;
   acquire(cell: number, cost: number, caller: number, now: number): number;
   step(cell: number, kind: number, outcome: number, cost: number, now: number): number;
-  class(cell: number, now: number): number;
+  rank(cell: number, now: number): number;
   state(cell: number): number;
   restore(cell: number, size: number, by: number, now: number): number;
 

@@ -220,7 +220,7 @@ export class KeyedRateLimiter extends Observable implements Holder {
   /** @internal */
   classOf(row: number, now: number): { class: number; until: number } {
     const { engine } = this.common;
-    const found = engine.check(engine.x.class(this.table.handleOf(row), now));
+    const found = engine.check(engine.x.rank(this.table.handleOf(row), now));
     const left = engine.floats()[SLOT_MILLIS] as number;
     return { class: found, until: left < 0 ? Number.POSITIVE_INFINITY : now + left };
   }

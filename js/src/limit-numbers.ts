@@ -3,9 +3,9 @@ import { numbersOf } from './reader/backoff.js';
 /** What the order has for each bit of the numbers behind it: of a block, of a warm-up, of windows of the calendar. */
 const more = (bits: number): number => bits << 1;
 
-/** The numbers of a limit as the module of limiters has them: without what a step of a policy alone has, the cost, when it is taken, and for which outcomes. */
+/** The numbers of a limit as the module of limiters has them: without what a step of a policy alone has: the cost, when it is taken, the most beyond it, and for which outcomes. */
 export function limitNumbers(numbers: readonly number[]): readonly number[] {
-  const [algorithm, count, period, burst, wait, queue, order, , , words, bits = 0, ...rest] =
+  const [algorithm, count, period, burst, wait, queue, order, , , , words, bits = 0, ...rest] =
     numbers as number[];
   const settings = [algorithm, count, period, burst, wait, queue, order] as number[];
   if (!words) return settings;

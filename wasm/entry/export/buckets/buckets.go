@@ -48,8 +48,8 @@ func step(cell, kind, outcome, cost uint32, now float64) int32 {
 	return called().Step(cell, kind, outcome, cost, now)
 }
 
-//go:wasmexport class
-func class(cell uint32, now float64) int32 { return called().Class(cell, now) }
+//go:wasmexport rank
+func rank(cell uint32, now float64) int32 { return called().Class(cell, now) }
 
 //go:wasmexport state
 func state(cell uint32) int32 { return called().State(cell) }

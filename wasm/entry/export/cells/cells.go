@@ -21,8 +21,8 @@ func step(cell, kind, outcome, cost uint32, now float64) int32 {
 //go:wasmexport pass
 func pass(cell uint32, now float64) int32 { return base.M().Pass(cell, now) }
 
-//go:wasmexport class
-func class(cell uint32, now float64) int32 { return base.M().Class(cell, now) }
+//go:wasmexport rank
+func rank(cell uint32, now float64) int32 { return base.M().Class(cell, now) }
 
 //go:wasmexport state
 func state(cell uint32) int32 { return base.M().State(cell) }
