@@ -22,9 +22,17 @@ const built = (entry: string) => ({
   test: {
     ...shared,
     name: `built: ${entry}`,
-    include: ['limiter', 'breaker', 'bulkhead', 'pipeline', 'hedge', 'fetch', 'lone-retry', 'step', 'body'].map(
-      (name) => `test/${name}.test.ts`,
-    ),
+    include: [
+      'limiter',
+      'breaker',
+      'bulkhead',
+      'pipeline',
+      'hedge',
+      'fetch',
+      'lone-retry',
+      'step',
+      'body',
+    ].map((name) => `test/${name}.test.ts`),
   },
 });
 

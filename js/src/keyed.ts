@@ -3,7 +3,7 @@ import { newCell } from './cell.js';
 import { checkCall, checkKey, checkTask, wrongArgument } from './checks.js';
 import type { Emitter } from './emitter.js';
 import { disposed, PolicyError, refusalUntil } from './errors.js';
-import { type Holder, KeyTable, NO_ROW } from './key-table.js';
+import { KeyTable, NO_ROW } from './key-table.js';
 import { Allowed, mayBlock, mayWait, RateLimiter, type RateLimiterOptions } from './limiter.js';
 import { Observable } from './observable.js';
 import type { Alone } from './reader/alone.js';
@@ -90,7 +90,7 @@ class WaitingLimiter extends RateLimiter {
 }
 
 /** A rate limiter for each key. Make one with `rateLimiter.keyed`. */
-export class KeyedRateLimiter extends Observable implements Holder {
+export class KeyedRateLimiter extends Observable {
   private readonly common: Shared;
   private readonly table: KeyTable;
   /** By their rows, where callers may wait: they are at an object. Else one is made where it is needed. */

@@ -37,7 +37,8 @@ function amountOf(kind: number, engine: Engine, i: number): number {
   const words = engine.memory();
   const low = words[i + RECORD_VALUE / 4] as number;
   if (kind === DECISION_END || kind === DECISION_CHANGE) return low;
-  if (kind === DECISION_CLAMPED) return ((words[i + RECORD_VALUE / 4 + 1] as number) >>> 0) * 2 ** 32 + (low >>> 0);
+  if (kind === DECISION_CLAMPED)
+    return ((words[i + RECORD_VALUE / 4 + 1] as number) >>> 0) * 2 ** 32 + (low >>> 0);
   return engine.memoryFloats()[(i + RECORD_MILLIS / 4) >> 1] as number;
 }
 

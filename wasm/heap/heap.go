@@ -306,6 +306,9 @@ func fits(n, each, most uintptr) bool {
 	if each == 1 && used+n<<pageBits < allowed {
 		return true
 	}
+	if taken+n > most {
+		return false // a lower limit leaves objects above it, which count
+	}
 	if end := top + n + blacks; each == 1 && end <= most && commits(end) {
 		return true
 	}
