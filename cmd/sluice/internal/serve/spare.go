@@ -87,7 +87,7 @@ func (s *spares) lend() bool {
 	}
 	one := s.kept[last]
 	s.kept = s.kept[:last]
-	// First, so that whoever gets the descriptor gives it up.
+	// First, so that a connection that gets the descriptor gives it up.
 	s.lending = true
 	s.missing.Add(1)
 	_ = one.Close() // nothing was written
