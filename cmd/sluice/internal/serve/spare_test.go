@@ -159,3 +159,17 @@ func TestGuardedDial(t *testing.T) {
 	assert.NoError(t, err)
 	assert.Zero(t, s.missing.Load())
 }
+
+// TestUpstreamsGiveWay: a connection to an upstream is closed while a spare is missing.
+func TestUpstreamsGiveWay(t *testing.T) {
+	inBubble(t, open, func(http.ResponseWriter, *http.Request) {}, func(b *bubble) {
+		b.spares.open = func() (io.Closer, error) { return nil, syscall.EMFILE }
+		b.spares.begin()
+		resp, _ := b.get("/x")
+		assert.Equal(t, http.StatusBadGateway, resp.StatusCode)
+		assert.Contains(t, b.journal.await(t, "no answer from the upstream")["error"], "too many open files")
+		b.spares.end()
+		resp, _ = b.get("/x")
+		assert.Equal(t, http.StatusOK, resp.StatusCode)
+	})
+}
