@@ -46,8 +46,8 @@ func newPeers(t testing.TB, address netip.Addr, options ...nethttp.Option) *peer
 func (p *peers) check(t testing.TB, peer netip.Addr, lines []byte) {
 	for i, h := range []http.Handler{p.denied, p.spared, p.counted} {
 		r, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(joined("GET / HTTP/1.1\r\nHost: api.test\r\n", lines, "\r\nX: y\r\n\r\n"))))
-		if err != nil || r.Header.Get("X") != "y" {
-			return // the server of net/http answers 400, or the header ends before
+		if err != nil || r.Header.Get("X") != "y" || r.Host != "api.test" {
+			return // the server of net/http answers 400, the header ends before, or a folded line is of the Host
 		}
 		r.RemoteAddr = netip.AddrPortFrom(peer, 4711).String()
 		if got, want := serve(h, r).Code, []int{403, 200, 429}[i]; got != want {

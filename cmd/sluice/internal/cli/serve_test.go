@@ -87,6 +87,7 @@ func TestServeRefusesBadInput(t *testing.T) {
 		{"-p " + good + " -u " + up + " --upstream-key x", 2, "--upstream-cert and --upstream-key need each other"},
 		{"-p " + good + " -u " + up + " --upstream-cert " + good + " --upstream-key " + good, 2, "the certificate " + good},
 		{"-p " + good + " -u " + up + " --upstream-ca " + good, 2, good + " has no certificate in PEM"},
+		{"-p " + good + " -u " + up + " --max-connections -1", 2, "--max-connections is -1; allowed: 0 or more"},
 		{"-p " + good + " -u " + up + " --max-streams 0", 2, "--max-streams is 0"},
 		{"-p " + good + " -u " + up + " --connect-timeout 0", 2, "--connect-timeout is 0s"},
 		{"-p " + good + " -u " + up + " --idle-timeout 0", 2, "--idle-timeout is 0s; allowed: more than 0"},

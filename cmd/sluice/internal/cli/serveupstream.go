@@ -25,6 +25,7 @@ type connectionFlags struct {
 
 func (f *connectionFlags) add(cmd *cobra.Command, c *serve.Config) {
 	flags := cmd.Flags()
+	flags.IntVar(&c.MaxConnections, "max-connections", 0, "how many `CONNECTIONS` of clients may be open; one more is closed at once; 0 for as many as there are descriptors for")
 	flags.IntVar(&c.MaxStreams, "max-streams", serve.DefaultMaxStreams, "how many `REQUESTS` a client may have under way on a connection of HTTP/2")
 	flags.IntVar(&c.Headers.Bytes, "max-header-bytes", serve.DefaultHeaders.Bytes, "how many `BYTES` the headers of a request may have, and those of an answer of the upstream; at least 4096")
 	flags.IntVar(&c.Headers.Fields, "max-header-fields", serve.DefaultHeaders.Fields, "how many header `FIELDS` they may have; 0 for no bound")
@@ -44,7 +45,7 @@ func (f *connectionFlags) add(cmd *cobra.Command, c *serve.Config) {
 	flags.StringVar(&f.probePath, "probe-path", "", "the `PATH` of probes of each upstream; empty for none")
 	flags.DurationVar(&c.ProbeInterval, "probe-interval", 10*time.Second, "how often each upstream is probed")
 	f.onlySeveral = []string{"eject-after", "eject-for", "eject-share", "probe-path", "probe-interval"}
-	for _, name := range append([]string{"upstream", "max-streams", "max-header-bytes", "max-header-fields", "max-connection-headers", "max-held-headers", "connect-timeout", "idle-timeout", "upstream-idle-timeout", "upstream-connections", "abandoned-wait", "abandoned-grace"}, f.onlySeveral...) {
+	for _, name := range append([]string{"upstream", "max-connections", "max-streams", "max-header-bytes", "max-header-fields", "max-connection-headers", "max-held-headers", "connect-timeout", "idle-timeout", "upstream-idle-timeout", "upstream-connections", "abandoned-wait", "abandoned-grace"}, f.onlySeveral...) {
 		must(cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions))
 	}
 }
@@ -52,6 +53,8 @@ func (f *connectionFlags) add(cmd *cobra.Command, c *serve.Config) {
 // check turns the flags into the configuration.
 func (f *connectionFlags) check(cmd *cobra.Command, c *serve.Config) (err error) {
 	switch {
+	case c.MaxConnections < 0:
+		return usage(cmd, "--max-connections is %d; allowed: 0 or more", c.MaxConnections)
 	case c.MaxStreams < 1:
 		return usage(cmd, "--max-streams is %d; allowed: 1 or more", c.MaxStreams)
 	case c.Headers.Bytes < 4096:

@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -26,6 +27,7 @@ import (
 // comes later than the one before: when that has passed.
 type clientConn struct {
 	*net.TCPConn
+	closer io.Closer // of the connection and what it holds
 
 	mu      sync.Mutex
 	address *byte         // to which the server reads ahead, nil until it is known
@@ -51,14 +53,20 @@ type clientListener struct{ net.Listener }
 // the PROXY protocol, the requests are followed, and no more.
 func (l clientListener) Accept() (net.Conn, error) {
 	conn, err := l.Listener.Accept()
-	if tcp, ok := conn.(*net.TCPConn); ok {
-		return &clientConn{TCPConn: tcp}, nil
-	}
 	if err != nil {
 		return nil, err
 	}
+	switch c := conn.(type) {
+	case *net.TCPConn:
+		return &clientConn{TCPConn: c, closer: c}, nil
+	case *slotTCPConn:
+		return &clientConn{TCPConn: c.TCPConn, closer: c}, nil
+	}
 	return &framedConn{Conn: conn}, nil
 }
+
+// Close implements net.Conn.
+func (c *clientConn) Close() error { return c.closer.Close() }
 
 type clientConnKey struct{}
 

@@ -21,6 +21,7 @@ type meter struct {
 
 	answers   *prometheus.CounterVec
 	lostLines prometheus.Counter
+	crowded   prometheus.Counter
 	reloads   *prometheus.CounterVec
 	reloadOK  prometheus.Gauge
 	reloadAt  prometheus.Gauge
@@ -43,6 +44,9 @@ func newMeter(set *sluice.Set, version string) *meter {
 		lostLines: prometheus.NewCounter(prometheus.CounterOpts{
 			Namespace: "sluice", Name: "access_log_lost_lines_total", Help: "Lines of the access log that could not be written, as on a full disk.",
 		}),
+		crowded: prometheus.NewCounter(prometheus.CounterOpts{
+			Namespace: "sluice", Name: "client_connections_closed_total", Help: "Connections of clients that were closed at once because as many were open as are allowed.",
+		}),
 		reloads:  counter("reloads_total", "Readings of the policy document after the start.", "result"),
 		reloadOK: gauge("last_reload_successful", "1 when the latest reading of the policy document was accepted, the first one included."),
 		reloadAt: gauge("last_reload_success_timestamp_seconds", "When the active policy document was read."),
@@ -55,7 +59,7 @@ func newMeter(set *sluice.Set, version string) *meter {
 	m.accepted()
 	policies := sluiceprometheus.New()
 	policies.AddSet(set)
-	m.registry.MustRegister(policies, m.answers, m.lostLines, m.reloads, m.reloadOK, m.reloadAt, build,
+	m.registry.MustRegister(policies, m.answers, m.lostLines, m.crowded, m.reloads, m.reloadOK, m.reloadAt, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "sluice", Name: "http_requests_in_flight", Help: "Requests under way, upgraded connections included."},
 			func() float64 { return float64(m.inFlight.Load()) }))

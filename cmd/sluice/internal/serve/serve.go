@@ -61,6 +61,10 @@ type Config struct {
 	ProbeInterval time.Duration
 	// TLS has the certificates.
 	TLS TLS
+	// MaxConnections is how many connections of clients may be open. One more is closed at
+	// once. 0: as many as the descriptors of the process allow, less those that connections
+	// to upstreams and files need.
+	MaxConnections int
 	// MaxStreams is how many requests a client may have under way on a connection of
 	// HTTP/2. 0 means DefaultMaxStreams.
 	MaxStreams int
@@ -178,6 +182,7 @@ type Server struct {
 	alerts   *alerts   // nil without a webhook
 	keeper   *keeper   // nil without a state file
 
+	spares    spares
 	upstreams []*upstream
 	pool      *pool // nil for one upstream
 	draining  atomic.Bool
@@ -186,6 +191,7 @@ type Server struct {
 	cutOff     context.CancelFunc
 	keyed      sparse // lines about breakers of keys
 	unanswered sparse // lines about an upstream that gives no answer
+	crowded    sparse // lines about connections that are closed because of their number
 	unwritten  sparse // lines about an access log that cannot be written
 }
 
@@ -263,6 +269,9 @@ func (s *Server) Run(ctx context.Context) error {
 			return err
 		}
 		defer back.Close()
+		s.spares.begin()
+		defer s.spares.end()
+		back = &spareListener{back.(deadlineListener), &s.spares}
 	}
 	if s.tracer != nil && !s.config.TraceOff {
 		if err := s.tracer.start(); err != nil {
@@ -278,10 +287,11 @@ func (s *Server) Run(ctx context.Context) error {
 	broken := make(chan error, 2)
 	proxy := s.front()
 	proxy.BaseContext = func(net.Listener) context.Context { return requests }
-	go func() { broken <- serveFront(proxy, withProxyProtocol(front, s.config.ProxyProtocol)) }()
+	clients := s.clients(front)
+	go func() { broken <- serveFront(proxy, withProxyProtocol(clients, s.config.ProxyProtocol)) }()
 	var admin *http.Server
 	if back != nil {
-		admin = s.server(s.admin())
+		admin = s.server(s.spares.closing(s.admin()))
 		if s.tls.admin != nil {
 			back = tls.NewListener(back, s.tls.admin.config())
 		}

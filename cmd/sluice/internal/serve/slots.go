@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// slots bound the connections to an upstream.
+// slots bound the connections to an upstream, or those of clients.
 type slots struct {
 	taken   chan struct{}
-	timeout time.Duration // for a slot
+	timeout time.Duration // for a slot of an upstream
 }
 
 func newSlots(most int, timeout time.Duration) *slots {
@@ -30,12 +30,17 @@ func (s *slots) bound(next dialer, shed func()) dialer {
 			<-s.taken
 			return nil, err
 		}
-		if tcp, ok := conn.(*net.TCPConn); ok {
-			// Its other methods are of use to the transports.
-			return &slotTCPConn{TCPConn: tcp, slot: slot{of: s}}, nil
-		}
-		return &slotConn{Conn: conn, slot: slot{of: s}}, nil
+		return s.hold(conn), nil
 	}
+}
+
+// hold returns a connection that frees a slot, which was taken, when it is closed.
+func (s *slots) hold(conn net.Conn) net.Conn {
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		// Its other methods are of use to the transports.
+		return &slotTCPConn{TCPConn: tcp, slot: slot{of: s}}
+	}
+	return &slotConn{Conn: conn, slot: slot{of: s}}
 }
 
 func (s *slots) take(ctx context.Context, shed func()) error {

@@ -12,13 +12,18 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// answering has an upstream give an answer, byte by byte as it is, to each request.
+// answering has an upstream give an answer, byte by byte as it is, to each request that has
+// arrived: one that is answered before gives no vote.
 func answering(b *bubble, answer string) {
 	b.connect = func(context.Context, string, string) (net.Conn, error) {
 		here, there := net.Pipe()
 		go func() {
 			defer there.Close()
-			if _, err := http.ReadRequest(bufio.NewReader(there)); err == nil {
+			r, err := http.ReadRequest(bufio.NewReader(there))
+			if err != nil {
+				return
+			}
+			if _, err := io.Copy(io.Discard, r.Body); err == nil {
 				_, _ = io.WriteString(there, answer)
 			}
 		}()

@@ -34,7 +34,7 @@ type dialer func(ctx context.Context, network, address string) (net.Conn, error)
 
 // newUpstream returns the upstream of a URL: of http for HTTP/1.1, of https for what
 // ALPN chooses of HTTP/2 and HTTP/1.1, of h2c for HTTP/2 without TLS.
-func newUpstream(at *url.URL, c *Config, secure *tls.Config) *upstream {
+func newUpstream(at *url.URL, c *Config, secure *tls.Config, spares *spares) *upstream {
 	to := *at
 	transport := NewTransport()
 	transport.HTTP2 = &http.HTTP2Config{SendPingTimeout: pingAfter}
@@ -54,7 +54,7 @@ func newUpstream(at *url.URL, c *Config, secure *tls.Config) *upstream {
 	if c.dial != nil {
 		transport.DialContext = c.dial
 	}
-	u := &upstream{name: at.String(), url: &to, reach: newReach(&to, transport.DialContext)}
+	u := &upstream{name: at.String(), url: &to, reach: newReach(&to, spares.guard(transport.DialContext))}
 	transport.DialContext = u.reach.dial
 	if c.UpstreamConnections > 0 {
 		u.slots = newSlots(c.UpstreamConnections, cmp.Or(c.ConnectTimeout, defaultConnectTimeout))
@@ -77,7 +77,7 @@ func (s *Server) connect() (err error) {
 		return err
 	}
 	for _, at := range c.Upstreams {
-		u := newUpstream(at, c, secure)
+		u := newUpstream(at, c, secure, &s.spares)
 		if s.alerts != nil {
 			u.reach.changed = func(down bool, err error) { s.alerts.reached(u.name, down, err) }
 		}
