@@ -443,7 +443,7 @@ func (l *fastPath) admitKey(s *fastPathStep, key string, cost uint32) (permit re
 		l.closeKey(&x, nil, nil, at)
 		return permit, ok
 	}
-	answer := x.cell.Step(l.try(s, cost), at, x.out)
+	answer := x.cell.Step(x.ref.Acquire(l.try(s, cost)), at, x.out)
 	changes, woken := x.collect(at)
 	l.closeKey(&x, changes, woken, at)
 	return l.answered(answer)
