@@ -208,7 +208,7 @@ func TestBlocksRefused(t *testing.T) {
 }
 
 // TestHalfOfTheKeysOfAStepMayBeBlocked: above that the limit alone refuses, on the
-// fast path of calls and beside it.
+// fast path of calls and beside it, and the step counts it.
 func TestHalfOfTheKeysOfAStepMayBeBlocked(t *testing.T) {
 	for name, ask := range map[string]func(p *sluice.Pipeline, key string) error{
 		"Do": keyed,
@@ -232,6 +232,7 @@ func TestHalfOfTheKeysOfAStepMayBeBlocked(t *testing.T) {
 				}
 				assert.Equal(t, want, rejection(t, ask(p, key)).Reason, "%s: key %s", name, key)
 			}
+			assert.EqualValues(t, 6, state(t, p, "limit").Unblocked, name)
 		})
 	}
 }

@@ -126,6 +126,9 @@ func (d *Loop) touch(answer *reducer.Answer, n *node, a *reducer.Action) {
 		*a = a.WithoutBlock()
 	}
 	*answer = n.cell.Step(*a, d.now, &d.out)
+	if n.pool.blocks {
+		n.pool.table.CountUnblocked(a, answer)
+	}
 	if d.Steps != nil {
 		d.report(n, a, answer, before)
 	}
