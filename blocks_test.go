@@ -206,3 +206,33 @@ func TestBlocksRefused(t *testing.T) {
 		assert.Regexp(t, "^(sluice: )?"+strings.TrimSpace(field)+": ", err.Error())
 	}
 }
+
+// TestHalfOfTheKeysOfAStepMayBeBlocked: above that the limit alone refuses, on the
+// fast path of calls and beside it, and the step counts it.
+func TestHalfOfTheKeysOfAStepMayBeBlocked(t *testing.T) {
+	for name, ask := range map[string]func(p *sluice.Pipeline, key string) error{
+		"Do": keyed,
+		"Begin": func(p *sluice.Pipeline, key string) error {
+			h, err := p.Begin(t.Context(), sluice.Request{Key: key})
+			if err == nil {
+				h.Release()
+			}
+			return err
+		},
+	} {
+		bubble(t, func(t *testing.T) {
+			p := guarded(t, []string{"limit: {rate: 1/1m, block: 1h, per: key, keys: 10}"})
+			for i := range 8 {
+				key := string(rune('a' + i))
+				require.NoError(t, ask(p, key), name)
+				require.Error(t, ask(p, key), name)
+				want := sluice.ReasonBlocked
+				if i >= 5 {
+					want = sluice.ReasonRate
+				}
+				assert.Equal(t, want, rejection(t, ask(p, key)).Reason, "%s: key %s", name, key)
+			}
+			assert.EqualValues(t, 6, state(t, p, "limit").Unblocked, name)
+		})
+	}
+}

@@ -94,11 +94,19 @@ func (l *KeyedLimiter) allow(key string, n uint32) (ok bool) {
 		tat, admits := l.bucket.Take(clock.Mark(*word), n, at)
 		*word, ok = uint64(tat), admits
 	} else {
-		a := reducer.Action{Kind: reducer.TryAcquire, Cost: n}
-		ok = r.Cell().Step(r.Acquire(a), at, r.Out()).Verdict == reducer.Admit
+		answer := l.try(r, n, at)
+		ok = answer.Verdict == reducer.Admit
 	}
 	r.Unlock()
 	return ok
+}
+
+// try asks the cell of a key for permits.
+func (l *KeyedLimiter) try(r keyedcells.Ref, n uint32, at clock.Mark) reducer.Answer {
+	a := r.Acquire(reducer.Action{Kind: reducer.TryAcquire, Cost: n})
+	answer := r.Cell().Step(a, at, r.Out())
+	r.Answered(&a, &answer)
+	return answer
 }
 
 // allowHeard is AllowN of a limiter with a listener. name is the key in events.
@@ -112,7 +120,7 @@ func (l *KeyedLimiter) allowHeard(key, name string, n uint32) bool {
 			*word = uint64(next)
 		}
 	} else {
-		answer = r.Cell().Step(r.Acquire(reducer.Action{Kind: reducer.TryAcquire, Cost: n}), at, r.Out())
+		answer = l.try(r, n, at)
 	}
 	r.Unlock()
 	for range l.cells.Evicted() {

@@ -264,6 +264,9 @@ type StepState struct {
 	// used the cell that new keys share. Where one of them grows, the step's
 	// maximum of keys is too low.
 	Evictions, Shared uint64
+	// Unblocked is how many refusals over the rate of a limit could begin no block so
+	// far, because half of the keys have one.
+	Unblocked uint64
 	// Bytes is the memory of the cells of all keys, estimated.
 	Bytes uint64
 	// Waiting callers in the queues of the step.
@@ -301,7 +304,7 @@ func (p *Pipeline) State() []StepState {
 	var states []StepState
 	for _, s := range p.engine.State() {
 		states = append(states, StepState{
-			Step: s.Step, Kind: s.Kind, Keys: s.Keys, Used: s.Used, InUse: s.InUse, Evictions: s.Evictions, Shared: s.Shared, Bytes: s.Bytes,
+			Step: s.Step, Kind: s.Kind, Keys: s.Keys, Used: s.Used, InUse: s.InUse, Evictions: s.Evictions, Shared: s.Shared, Unblocked: s.Unblocked, Bytes: s.Bytes,
 			Waiting: s.Waiting, Waits: s.Waits, Waited: s.Waited, WaitTimes: s.WaitTimes, Mode: s.Mode, Free: s.Free, Counted: s.Counted, Text: s.Text, Cell: CellState(s.Cell),
 		})
 	}

@@ -122,10 +122,14 @@ func (d *Loop) step(answer *reducer.Answer, n *node, a *reducer.Action) {
 // touch steps a cell and leaves its effects in d.out.
 func (d *Loop) touch(answer *reducer.Answer, n *node, a *reducer.Action) {
 	before := len(d.out)
-	if n.pool.blocks && n.index > 0 && a.Kind <= reducer.TryAcquire && !n.pool.table.MayBlock() {
+	unblocked := n.pool.blocks && n.index > 0 && a.Kind <= reducer.TryAcquire && !n.pool.table.MayBlock()
+	if unblocked {
 		*a = a.WithoutBlock()
 	}
 	*answer = n.cell.Step(*a, d.now, &d.out)
+	if unblocked {
+		n.pool.table.CountUnblocked(a, answer)
+	}
 	if d.Steps != nil {
 		d.report(n, a, answer, before)
 	}

@@ -1,6 +1,9 @@
 package keyed
 
-import "github.com/sluice-go/sluice/clock"
+import (
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/reducer"
+)
 
 // Class says how much is lost with a cell that is not held. Of the cells that are old
 // enough, one of the least class is evicted, and among these the least recently used.
@@ -172,6 +175,14 @@ func (t *order) MayBlock() bool {
 			return t.blocks.length < t.mostBlocks()
 		}
 		t.dropAlarm(&t.blocks, index)
+	}
+}
+
+// CountUnblocked counts the answer to an action that could begin no block, because MayBlock
+// was false, where that is a refusal over a rate.
+func (t *order) CountUnblocked(a *reducer.Action, answer *reducer.Answer) {
+	if !a.Blocks() && answer.Reason == reducer.ReasonRate {
+		t.unblocked++
 	}
 }
 

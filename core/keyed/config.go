@@ -56,5 +56,6 @@ type Counts struct {
 	Held      uint32 // of these
 	Evictions uint64 // so far
 	Shared    uint64 // uses of the spare cell so far
+	Unblocked uint64 // refusals over a rate that could begin no block, so far
 	Bytes     uint64 // of the table, and of the cells as counted by CellBytes and Charge
 }

@@ -65,6 +65,7 @@ type order struct {
 	births    uint64
 	evictions uint64
 	shared    uint64
+	unblocked uint64
 	charged   int64
 }
 
@@ -384,7 +385,7 @@ func (t *Table) Counts() Counts {
 func (t *order) counts(index uint64) Counts {
 	entries := uint64(len(t.entries.pages)) * pageSize * (entryBytes + uint64(t.config.CellBytes))
 	return Counts{
-		Keys: t.keys, Held: t.held, Evictions: t.evictions, Shared: t.shared,
+		Keys: t.keys, Held: t.held, Evictions: t.evictions, Shared: t.shared, Unblocked: t.unblocked,
 		Bytes: entries + index + uint64(cap(t.aside))*4 + t.changes.bytes() + t.blocks.bytes() + uint64(len(t.blockPlaces.pages))*pageSize*4 + uint64(t.charged),
 	}
 }

@@ -253,6 +253,6 @@ func (c *Cells) Counts() keyed.Counts {
 func plus(a, b keyed.Counts) keyed.Counts {
 	return keyed.Counts{
 		Keys: a.Keys + b.Keys, Held: a.Held + b.Held,
-		Evictions: a.Evictions + b.Evictions, Shared: a.Shared + b.Shared, Bytes: a.Bytes + b.Bytes,
+		Evictions: a.Evictions + b.Evictions, Shared: a.Shared + b.Shared, Unblocked: a.Unblocked + b.Unblocked, Bytes: a.Bytes + b.Bytes,
 	}
 }

@@ -139,6 +139,7 @@ func (c *Cells) reshard(next Config) {
 		counts := from[i].table.Counts()
 		c.past.Evictions += counts.Evictions
 		c.past.Shared += counts.Shared
+		c.past.Unblocked += counts.Unblocked
 		from[i].moved = true
 	}
 	c.shards.Store(&to)

@@ -33,6 +33,13 @@ func (r Ref) Acquire(a reducer.Action) reducer.Action {
 	return a
 }
 
+// Answered counts the answer of the cell to an action that Acquire has returned.
+func (r Ref) Answered(a *reducer.Action, answer *reducer.Answer) {
+	if r.s.blocks {
+		r.s.table.CountUnblocked(a, answer)
+	}
+}
+
 // Cell returns the cell, valid until Unlock. That of a token bucket is a view of
 // its state; cells with Final have none.
 func (r Ref) Cell() cell.Cell {

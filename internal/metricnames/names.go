@@ -107,6 +107,10 @@ var (
 		"sluice.key.shared", "sluice_key_shared_total", Counter, "{call}",
 		"Calls that used the cell that new keys of a step share.", []string{"policy", "step"}, inGo,
 	}
+	KeyUnblocked = Metric{
+		"sluice.key.unblocked", "sluice_key_unblocked_total", Counter, "{call}",
+		"Calls over the rate of a step that could begin no block, because half of its keys have one.", []string{"policy", "step"}, inGo,
+	}
 	CallsRunning = Metric{
 		"sluice.calls.running", "sluice_calls_running", Gauge, "{call}",
 		"Calls that have begun and not ended, those that wait included.", []string{"policy"}, []Exporter{JavaScript},
@@ -117,6 +121,6 @@ var (
 func All() []Metric {
 	return []Metric{
 		Decisions, CallDuration, BreakerChanges, BreakerState, QueueLength, Wait, Free, InUse, Places,
-		Keys, KeyBytes, KeyEvictions, KeyShared, CallsRunning,
+		Keys, KeyBytes, KeyEvictions, KeyShared, KeyUnblocked, CallsRunning,
 	}
 }

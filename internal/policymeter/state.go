@@ -47,6 +47,7 @@ func State(p *sluice.Pipeline, f func(Point), waited func(durations.Snapshot, ..
 			value(metricnames.KeyBytes, s.Bytes)
 			value(metricnames.KeyEvictions, s.Evictions)
 			value(metricnames.KeyShared, s.Shared)
+			value(metricnames.KeyUnblocked, s.Unblocked)
 		}
 	}
 }

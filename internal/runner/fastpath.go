@@ -443,7 +443,9 @@ func (l *fastPath) admitKey(s *fastPathStep, key string, cost uint32) (permit re
 		l.closeKey(&x, nil, nil, at)
 		return permit, ok
 	}
-	answer := x.cell.Step(l.try(s, cost), at, x.out)
+	a := x.ref.Acquire(l.try(s, cost))
+	answer := x.cell.Step(a, at, x.out)
+	x.ref.Answered(&a, &answer)
 	changes, woken := x.collect(at)
 	l.closeKey(&x, changes, woken, at)
 	return l.answered(answer)

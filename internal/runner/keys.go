@@ -95,6 +95,7 @@ func (c *StepCells) resolve(h keyed.Handle) (x keyedCell, ok bool) {
 // do steps the cell for a caller that does not wait, and unlocks it.
 func (x *keyedCell) do(a reducer.Action, now clock.Mark) reducer.Answer {
 	answer := x.guarded.step(a, now)
+	x.ref.Answered(&a, &answer)
 	x.settle(now)
 	return answer
 }
@@ -201,7 +202,9 @@ func (c *StepCells) acquire(ref *keyRef, a reducer.Action, now clock.Mark, ready
 	}
 	x.catchUp(at)
 	a.ID = x.queue.number()
-	answer, ref.handle = x.cell.Step(x.ref.Acquire(a), at, x.out), x.ref.Handle()
+	a = x.ref.Acquire(a)
+	answer, ref.handle = x.cell.Step(a, at, x.out), x.ref.Handle()
+	x.ref.Answered(&a, &answer)
 	if answer.Verdict == reducer.Wait {
 		if x.queue == nil {
 			x.addQueue()

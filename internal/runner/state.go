@@ -22,6 +22,7 @@ type StepState struct {
 	InUse     int
 	Evictions uint64
 	Shared    uint64
+	Unblocked uint64
 	Bytes     uint64
 	Waiting   int
 	Waits     uint64
@@ -68,7 +69,7 @@ func (c *StepCells) state(s pipeline.Step, waits durations.Snapshot, now clock.M
 func (c *StepCells) countKeys(state *StepState, now clock.Mark) {
 	counts := c.cells.Counts()
 	state.Keys, state.InUse = int(counts.Keys), int(counts.Held)
-	state.Evictions, state.Shared, state.Bytes = counts.Evictions, counts.Shared, counts.Bytes
+	state.Evictions, state.Shared, state.Unblocked, state.Bytes = counts.Evictions, counts.Shared, counts.Unblocked, counts.Bytes
 	c.cells.Each(func(r keyedcells.Ref) {
 		if !r.Fresh(now) {
 			state.Used++

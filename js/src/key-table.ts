@@ -44,6 +44,8 @@ export class KeyTable {
   private readonly changes = new RowHeap();
   /** The ends of blocks. */
   private readonly blocks = new RowHeap();
+  /** Refusals over the rate that could begin no block. */
+  unblocked = 0;
   private ranks = 0;
   private listed = 0;
   private readonly rows = new Map<string, number>();

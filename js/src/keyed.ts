@@ -37,6 +37,8 @@ export interface KeyCounts {
   readonly evictions: number;
   /** Uses of the limiter that new keys share, so far. */
   readonly shared: number;
+  /** Refusals over the rate that could begin no block, because half of the keys have one, so far. */
+  readonly unblocked: number;
 }
 
 const DEFAULT_KEYS = 100_000;
@@ -79,7 +81,10 @@ class WaitingLimiter extends RateLimiter {
 
   override decided(verdict: number, now: number): Verdict {
     const result = super.decided(verdict, now);
-    if (this.blocks && !result.ok) this.table.noteBlock(this.row);
+    if (this.blocks && !result.ok) {
+      if (result.reason === 'rate' && this.unblocked) this.table.unblocked++;
+      this.table.noteBlock(this.row);
+    }
     return result;
   }
 
@@ -149,7 +154,7 @@ export class KeyedRateLimiter extends Observable {
 
   /** How many keys there are, and how many had to share or were evicted. */
   get counts(): KeyCounts {
-    return { keys: this.size, evictions: this.evicted, shared: this.spared };
+    return { keys: this.size, evictions: this.evicted, shared: this.spared, unblocked: this.table.unblocked };
   }
 
   /** Acquires permits of a key if they are free. It never waits. */

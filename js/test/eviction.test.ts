@@ -41,6 +41,7 @@ test('half of the keys may have a block', () => {
     return last.ok ? 'ok' : last.reason;
   });
   expect(reasons).toEqual([...Array(5).fill('blocked'), ...Array(3).fill('rate')]);
+  expect(logins.counts).toMatchObject({ keys: 8, evictions: 0, unblocked: 6 });
   logins.reset('name 0');
   logins.tryAcquire('name 7');
   expect(logins.tryAcquire('name 7')).toMatchObject({ reason: 'blocked' });

@@ -206,7 +206,7 @@ describe('keyed', () => {
     expect(limiter.peek('b').ok).toBe(true);
     for (let i = 0; i < 5; i++) expect(ok(`b${i}`)).toBe(true);
     for (let i = 0; i < 5; i++) expect(ok(`a${i}`)).toBe(false);
-    expect(limiter.counts).toEqual({ keys: 10, evictions: 5, shared: 0 });
+    expect(limiter.counts).toEqual({ keys: 10, evictions: 5, shared: 0, unblocked: 0 });
     expect(ok('a5')).toBe(true);
   });
 
@@ -277,7 +277,7 @@ describe('keyed', () => {
     const ok = ['a', 'b', 'c', 'd', 'a'].map((key) => limiter.tryAcquire(key).ok);
     expect(ok).toEqual([true, true, true, false, false]);
     expect(limiter.peek('e').ok).toBe(false);
-    expect(limiter.counts).toEqual({ keys: 2, evictions: 0, shared: 2 });
+    expect(limiter.counts).toEqual({ keys: 2, evictions: 0, shared: 2, unblocked: 0 });
   });
 
   test('a limiter at which callers wait is not taken', async () => {
@@ -287,12 +287,12 @@ describe('keyed', () => {
     const waits = [limiter.acquire('a'), limiter.acquire('b')];
     expect(limiter.tryAcquire('c').ok).toBe(true);
     expect(limiter.tryAcquire('d').ok).toBe(false);
-    expect(limiter.counts).toEqual({ keys: 2, evictions: 0, shared: 2 });
+    expect(limiter.counts).toEqual({ keys: 2, evictions: 0, shared: 2, unblocked: 0 });
     await clock.advance(1000);
     expect(await Promise.all(waits)).toEqual([{ ok: true }, { ok: true }]);
     expect(limiter.tryAcquire('a').ok).toBe(false);
     expect(limiter.tryAcquire('e').ok).toBe(true);
-    expect(limiter.counts).toEqual({ keys: 2, evictions: 1, shared: 2 });
+    expect(limiter.counts).toEqual({ keys: 2, evictions: 1, shared: 2, unblocked: 0 });
     expect([limiter.peek('a').ok, limiter.peek('b').ok]).toEqual([false, true]);
   });
 

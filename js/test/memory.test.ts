@@ -39,7 +39,7 @@ test('keys: a pipeline and a limiter keep as many as they may', { timeout: LONG 
     limiter.tryAcquire(`k${i}`);
     return calls.execute(() => i, { key: `k${i}` });
   });
-  expect(limiter.counts).toEqual({ keys: 10_000, evictions: keys - 10_000, shared: 0 });
+  expect(limiter.counts).toEqual({ keys: 10_000, evictions: keys - 10_000, shared: 0, unblocked: 0 });
 });
 
 test('calls: of every mechanism', { timeout: LONG }, async () => {

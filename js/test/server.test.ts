@@ -367,7 +367,7 @@ describe.each(Object.entries(starts))('%s', (name, start) => {
     expect(await ask('Bearer t')).toBe(200);
     for (const text of ['bearer t', 'BEARER   t', `Bearer${' '.repeat(20)}t`, 'Bearer\tt'])
       expect(await ask(text)).toBe(429);
-    expect([await ask('Bearer T'), await ask('KEY'), await ask('key')]).toEqual([200, 200, 200]);
+    for (const text of ['Bearer T', 'KEY', 'key', 'É t', 'é t']) expect(await ask(text)).toBe(200);
     if (['hono', 'fetch'].includes(name)) return; // fetch has no Connection
     const text =
       'GET /ok HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer u\r\nConnection: close, AUTHORIZATION\r\n\r\n';

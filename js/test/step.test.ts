@@ -90,7 +90,7 @@ describe('what a limit has left', () => {
       expect(limiter.tryAcquire(`key ${i}`).ok).toBe(true);
       expect(limiter.evict(`key ${i}`)).toBe(true);
     }
-    expect(limiter.counts).toEqual({ keys: 0, evictions: 0, shared: 0 });
+    expect(limiter.counts).toEqual({ keys: 0, evictions: 0, shared: 0, unblocked: 0 });
   });
 
   test('a pipeline says it of all its limits, for a call', async () => {

@@ -11,11 +11,25 @@ func Field(name, line string) string {
 	if name != "authorization" && name != "proxy-authorization" {
 		return line
 	}
-	end := strings.IndexAny(line, " \t")
-	if end < 0 {
+	scheme := 0
+	for scheme < len(line) && line[scheme] != ' ' && line[scheme] != '\t' {
+		scheme++
+	}
+	if scheme == len(line) {
 		return line // a scheme alone, or a credential without one
 	}
-	return strings.ToLower(line[:end]) + " " + strings.TrimLeft(line[end:], " \t")
+	var key strings.Builder
+	key.Grow(len(line))
+	for i := range scheme {
+		c := line[i]
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A' // a scheme is of ASCII
+		}
+		key.WriteByte(c)
+	}
+	key.WriteByte(' ')
+	key.WriteString(strings.Trim(line[scheme:], " \t"))
+	return key.String()
 }
 
 // Removable reports whether a field, in lower case, is removed from a request whose

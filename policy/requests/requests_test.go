@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -38,6 +39,29 @@ func TestCookieAndQuery(t *testing.T) {
 		if plain {
 			assert.Equal(t, want, got, raw)
 		}
+	}
+}
+
+// TestField has the spellings of one value, and values that are apart.
+func TestField(t *testing.T) {
+	for _, c := range []struct{ name, line, want string }{
+		{"authorization", "Bearer t", "bearer t"},
+		{"authorization", "bearer t", "bearer t"},
+		{"authorization", "\t BEARER \t  t\t", "bearer t"},
+		{"authorization", "Bearer" + strings.Repeat(" ", 20) + "t", "bearer t"},
+		{"proxy-authorization", "Basic  dTpw", "basic dTpw"},
+		{"authorization", "Bearer T", "bearer T"},
+		{"authorization", `Digest  username="A  B", realm="c"`, `digest username="A  B", realm="c"`},
+		{"authorization", "KEY", "KEY"},
+		{"authorization", " ", ""},
+		{"authorization", "", ""},
+		{"authorization", "\xc9\x80[@Z a", "\xc9\x80[@z a"},
+		{"x-key", " \ta\t ", "a"},
+		{"x-key", "Bearer  t", "Bearer  t"},
+		{"x-authorization", "Bearer  t", "Bearer  t"},
+	} {
+		assert.Equal(t, c.want, Field(c.name, c.line), "%s: %q", c.name, c.line)
+		assert.Equal(t, c.want, Field(c.name, c.want), "%s: %q again", c.name, c.line)
 	}
 }
 

@@ -57,6 +57,9 @@ type Counts struct {
 	// Evictions is how many keys lost their slots, and Shared how many steps used the
 	// spare cell.
 	Evictions, Shared uint64
+	// Unblocked is how many refusals over a rate could begin no block, because half of
+	// the slots of a group have one.
+	Unblocked uint64
 	// Lost is how many states had an unknown configuration.
 	Lost uint64
 }

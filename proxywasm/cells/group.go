@@ -111,7 +111,11 @@ func (s *Cells) stepKey(key *Key, a reducer.Action) (answer reducer.Answer, now 
 		c = s.maker.New(now)
 	}
 	answer = s.decide(c, a, now)
+	unblocked := !a.Blocks() && answer.Reason == reducer.ReasonRate
 	if !answer.Changed && !adopted && !s.stale(&g, at, hash, now) {
+		if unblocked {
+			s.Counts.Unblocked++
+		}
 		return answer, now, true
 	}
 	s.state = c.AppendState(s.state[:0])
@@ -121,8 +125,13 @@ func (s *Cells) stepKey(key *Key, a reducer.Action) (answer reducer.Answer, now 
 	}
 	g.list[at] = slot{*hash, tickOf(now), s.state}
 	s.tell()
-	if ok = s.store.Set(s.key, s.write(&g), change); ok && evicts {
-		s.Counts.Evictions++
+	if ok = s.store.Set(s.key, s.write(&g), change); ok {
+		if evicts {
+			s.Counts.Evictions++
+		}
+		if unblocked {
+			s.Counts.Unblocked++
+		}
 	}
 	return answer, now, ok
 }

@@ -73,6 +73,7 @@ func TestHalfOfAGroupMayBeBlocked(t *testing.T) {
 		}
 		assert.Equal(t, want, g.ask(key), "key %d", i)
 	}
+	assert.EqualValues(t, 6, g.Counts.Unblocked)
 }
 
 // TestNewKeysOfAGroupStay: where all others are used up, a new key keeps its slot until half

@@ -58,9 +58,9 @@ func (a *attributes) header(name string) string {
 	return value
 }
 
-// field returns the first line of a header field that was read with all others, and
-// whether it has no other value: under this name, or under one that is the same to servers
-// that speak CGI, with underscores in place of hyphens.
+// field returns the value of a header field that was read with all others as a key, by its
+// first line, and whether it has no other value: under this name, or under one that is the
+// same to servers that speak CGI, with underscores in place of hyphens.
 func (a *attributes) field(name string) (value string, plain bool) {
 	found := false
 	plain = true
@@ -70,9 +70,9 @@ func (a *attributes) field(name string) (value string, plain bool) {
 		case string(other) != name:
 			plain = plain && !isAlike(other, name)
 		case !found:
-			value, found = string(line), true
+			value, found = requests.Field(name, string(line)), true
 		default:
-			plain = plain && string(line) == value
+			plain = plain && requests.Field(name, string(line)) == value
 		}
 		return true
 	})

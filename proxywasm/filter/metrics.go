@@ -78,7 +78,8 @@ func (m *metrics) counts(p *policy, step int, c *cells.Counts) {
 		word  string
 		count uint64
 	}{
-		{"conflicts", c.Conflicts}, {"exhausted", c.Exhausted}, {"evictions", c.Evictions}, {"shared", c.Shared}, {"lost", c.Lost},
+		{"conflicts", c.Conflicts}, {"exhausted", c.Exhausted}, {"evictions", c.Evictions}, {"shared", c.Shared},
+		{"unblocked", c.Unblocked}, {"lost", c.Lost},
 	} {
 		if one.count > 0 {
 			m.of(metricName{policy: p, step: step, word: one.word}).count = one.count

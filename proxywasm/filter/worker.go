@@ -160,6 +160,6 @@ func (w *worker) count(m *metrics) {
 	plan := w.policy.plan
 	steps(plan.Keyed(), func(i int) {
 		c := w.driver.Counts(i)
-		m.counts(w.policy, i, &cells.Counts{Evictions: c.Evictions, Shared: c.Shared})
+		m.counts(w.policy, i, &cells.Counts{Evictions: c.Evictions, Shared: c.Shared, Unblocked: c.Unblocked})
 	})
 }

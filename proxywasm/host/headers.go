@@ -82,8 +82,8 @@ func (h Headers) joined(name string) (string, bool) {
 // single are the headers of which Envoy holds one value: a second one is appended
 // with a comma (its O(1) headers, of which these occur in tests of filters).
 var single = []string{
-	":authority", ":method", ":path", ":scheme", ":status", ":protocol", "connection", "content-length", "content-type", "date",
-	"grpc-message", "grpc-status", "grpc-timeout", "server", "te", "transfer-encoding", "upgrade", "user-agent", "via",
+	":authority", ":method", ":path", ":scheme", ":status", ":protocol", "authorization", "connection", "content-length", "content-type",
+	"date", "grpc-message", "grpc-status", "grpc-timeout", "server", "te", "transfer-encoding", "upgrade", "user-agent", "via",
 	"x-forwarded-for", "x-forwarded-proto", "x-request-id",
 }
 

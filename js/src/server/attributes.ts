@@ -49,8 +49,11 @@ export const attributesOf =
 function fieldOf(name: string, text: string | undefined): string | undefined {
   const value = text?.replace(/^[ \t]+|[ \t]+$/g, '');
   if (!/^(proxy-)?authorization$/i.test(name)) return value;
-  return value?.replace(/^([^ \t]+)[ \t]+/, (_, scheme: string) => `${scheme.toLowerCase()} `);
+  return value?.replace(/^([^ \t]+)[ \t]+/, (_, scheme: string) => `${scheme.replace(/[A-Z]/g, lower)} `);
 }
+
+/** A scheme is of ASCII. */
+const lower = (text: string): string => text.toLowerCase();
 
 /** Fields that say how a connection is used, and those by which hops tell of the hops before them. */
 const KEPT =

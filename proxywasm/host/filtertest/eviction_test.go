@@ -40,6 +40,27 @@ func TestInventedNames(t *testing.T) {
 	})
 }
 
+// TestRefusalsWithoutABlock: above half of the keys, here of one group of slots, the limit
+// refuses alone, which a counter tells.
+func TestRefusalsWithoutABlock(t *testing.T) {
+	t.Parallel()
+	inEachState(t, func(t *testing.T, state string) {
+		e := start(t, steps(state, `{"limit":{"rate":"1/1h","per":"header:x-key","keys":6,"block":"24h"}}`))
+		for i := range 6 {
+			key := strconv.Itoa(i)
+			assert.Equal(t, 200, e.get(0, "x-key", key))
+			assert.Equal(t, 429, e.get(0, "x-key", key))
+			want := "blocked"
+			if i >= 3 {
+				want = "rate"
+			}
+			assert.Equal(t, want, reasonOf(e.begin(0, "x-key", key)), key)
+		}
+		e.flush()
+		assert.EqualValues(t, 6, e.Counter("sluice.all.limit.unblocked"))
+	})
+}
+
 // TestGroupEvictsAsATable: a group of slots forgets the keys that one table of the core
 // forgets, while uses are further apart than the unit in which they are recorded.
 func TestGroupEvictsAsATable(t *testing.T) {

@@ -1,5 +1,7 @@
 package exchanges
 
+import "strings"
+
 // ok and the statuses of refusals.
 const (
 	ok          = 200
@@ -112,6 +114,35 @@ func All() []Scenario {
 				{Header: []string{"x-tenant-id", "a,b"}}, // one value
 				{Times: 2, Header: []string{"x-tenant-id", "b", "x-tenant-ix", "a"}},
 				{Header: []string{"x-tenant-id", "b"}, Status: overLimit},
+			},
+		},
+		{
+			Name:     "one credential in several spellings",
+			Document: steps(`{"limit":{"rate":"1/1h","per":"header:authorization","missing":"deny-401"}}`),
+			Exchanges: []Exchange{
+				{Header: []string{"authorization", "Bearer t"}},
+				{Header: []string{"authorization", "Bearer t"}, Status: overLimit},
+				{Header: []string{"authorization", "bearer  t"}, Status: overLimit},
+				{Header: []string{"authorization", "BEARER" + strings.Repeat(" ", 20) + "t"}, Status: overLimit},
+				{Header: []string{"authorization", "Bearer\tt"}, Status: overLimit},
+				// Envoy joins these lines, and the upstream sees one value.
+				{Header: []string{"authorization", "Bearer t", "authorization", "Bearer t"}},
+				{Header: []string{"authorization", "bearer  t,Bearer t"}, Status: overLimit},
+				{Header: []string{"authorization", "Bearer T"}},
+				{Header: []string{"authorization", "Basic t"}},
+				{Header: []string{"authorization", "KEY"}},
+				{Header: []string{"authorization", "key"}},
+				{Status: 401, Want: map[string]string{"x-throttle-reason": "missing"}},
+			},
+		},
+		{
+			Name:     "a credential that a condition and proxy.key name",
+			Document: `{"version":1,"policies":{"all":{"deny":{"header:authorization":"bearer stolen"},"steps":[{"limit":{"rate":"1/1h","per":"key"}}]}},"routes":[{"path":"/**","policy":"all"}]}`,
+			Proxy:    `"key":"header:authorization"`,
+			Exchanges: []Exchange{
+				{Header: []string{"authorization", "Bearer   stolen"}, Status: 403},
+				{Header: []string{"authorization", "Bearer  t"}},
+				{Header: []string{"authorization", "bearer t"}, Status: overLimit},
 			},
 		},
 		{
