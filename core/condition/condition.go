@@ -41,10 +41,12 @@ type Test struct{ cases []test }
 // test is a compiled case.
 type test struct{ all, none []entry }
 
-// entry is a compiled entry: one for ip has the prefixes.
+// entry is a compiled entry: one for ip has the prefixes, and one for a credential the one
+// form of each.
 type entry struct {
 	*Entry
-	prefixes []keyed.Prefix
+	prefixes    []keyed.Prefix
+	credentials []string
 }
 
 const valuesText = "1 to 1000 values; of ip an address, a prefix, or the empty text"
@@ -77,11 +79,17 @@ func New(field string, c Condition) (t Test, err error) {
 	return t, nil
 }
 
-// compile reads the prefixes of an entry.
+// compile reads the prefixes and the credentials of an entry.
 func compile(e *Entry) (x entry, ok bool) {
 	x.Entry = e
 	if len(e.Values) == 0 || len(e.Values) > MaxValues {
 		return x, false
+	}
+	if keyed.IsCredential(e.Attribute) {
+		for _, text := range e.Values {
+			x.credentials = append(x.credentials, keyed.Credential(text))
+		}
+		return x, true
 	}
 	if e.Attribute != keyed.IP {
 		return x, true
@@ -124,6 +132,9 @@ func are(entries []entry, lookup func(attribute string) string, match bool) bool
 }
 
 func (e *entry) matches(value string) bool {
+	if e.credentials != nil {
+		return slices.Contains(e.credentials, keyed.Credential(value))
+	}
 	if e.Attribute != keyed.IP || value == "" {
 		return slices.Contains(e.Values, value)
 	}

@@ -39,6 +39,14 @@ func TestMatches(t *testing.T) {
 		{all("ip", "2001:db8:1:2::/65"), map[string]string{"ip": "2001:db8:1:2::5/64"}, true},
 		{all("ip", "2001:DB8:1:2:8000::/65"), map[string]string{"ip": "2001:db8:1:2::5/64"}, false},
 		{all("ip", "192.0.2.7"), map[string]string{"ip": "192.0.2.7/24"}, true},
+		// A credential is one in all spellings.
+		{all("header:authorization", "Bearer T"), map[string]string{"header:authorization": "bearer T"}, true},
+		{all("header:authorization", "bearer T"), map[string]string{"header:authorization": " BEARER \t T "}, true},
+		{all("header:proxy-authorization", " Basic  T"), map[string]string{"header:proxy-authorization": "basic T"}, true},
+		{all("header:authorization", "Bearer T"), map[string]string{"header:authorization": "bearer t"}, false},
+		{all("header:authorization", "Bearer T"), nil, false},
+		{all("header:authorization", ""), nil, true},
+		{all("header:x-token", "Bearer T"), map[string]string{"header:x-token": "bearer T"}, false},
 		// What is around an address.
 		{all("ip", "fe80::1"), map[string]string{"ip": "FE80::1%eth0"}, true},
 		{all("ip", "fe80::1"), map[string]string{"ip": "[fe80::1%eth0]:80/64"}, true},

@@ -51,6 +51,9 @@ func matches(c condition.Condition, event Event) bool {
 func has(entry condition.Entry, event Event) bool {
 	found := event.value(entry.Attribute)
 	return slices.ContainsFunc(entry.Values, func(value string) bool {
+		if entry.Attribute == "header:authorization" || entry.Attribute == "header:proxy-authorization" {
+			return slices.Equal(spelled(value), spelled(found))
+		}
 		if entry.Attribute != "ip" || value == "" {
 			return value == found
 		}
@@ -58,6 +61,22 @@ func has(entry condition.Entry, event Event) bool {
 		address, _, is := clientOf(found)
 		return ok && is && prefix.Contains(address)
 	})
+}
+
+// spelled returns the scheme of a credential, in lower case, and what follows it.
+func spelled(credential string) []string {
+	credential = strings.Trim(credential, " \t")
+	at := strings.IndexAny(credential, " \t")
+	if at < 0 {
+		return []string{credential}
+	}
+	scheme := strings.Map(func(c rune) rune {
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		return c
+	}, credential[:at])
+	return []string{scheme, strings.Trim(credential[at:], " \t")}
 }
 
 // prefixOf reads an address or a prefix. One of IPv4 in IPv6 is one of IPv4.

@@ -1,4 +1,5 @@
 import { CONDITIONS_ALLOWED, CONDITIONS_DENIED, CONDITIONS_HOLD, SLOT_APPLIES, SLOT_DECIDES } from './abi.js';
+import { credentialOf, isCredential } from './credentials.js';
 import type { Engine } from './engine.js';
 import { type Attributes, keyOf, valuesOf } from './keys.js';
 import { clientOf, lies, prefixOf } from './prefixes.js';
@@ -53,6 +54,10 @@ export function conditionsOf({ steps, allow = [], deny = [] }: ReadPolicy): Cond
   const entry = ({ attribute, values: bytes }: Entry): Test => {
     const at = indexOf(attribute);
     const values = new Set(bytes.map(textOf));
+    if (isCredential(textOf(attribute))) {
+      const credentials = new Set([...values].map(credentialOf));
+      return (of) => credentials.has(credentialOf(of[at] as string));
+    }
     if (attribute !== 'ip') return (of) => values.has(of[at] as string);
     const prefixes = [...values].flatMap((value) => prefixOf(value) ?? []);
     return (of) => {

@@ -100,6 +100,14 @@ test('a deny compares the whole address, and the key is cut', async () => {
   expect(met).toBeGreaterThan(20);
 });
 
+test('a credential is one in all spellings', async () => {
+  const guarded = pipeline({ deny: [{ 'header:authorization': 'Bearer  T' }], steps: [{ bulkhead: 1 }] });
+  const denied = (authorization: string): Promise<boolean> =>
+    guarded.execute(() => false, { attributes: { 'header:authorization': authorization } }).catch(() => true);
+  for (const one of ['Bearer T', 'bearer T', ' BEARER \t T ']) expect(await denied(one), one).toBe(true);
+  for (const one of ['bearer t', 'Bearer', 'T', '']) expect(await denied(one), one).toBe(false);
+});
+
 test('a share is that of the core', () => {
   // The first hash below each is that of core/condition.
   for (const [value, hash] of [

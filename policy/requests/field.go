@@ -1,35 +1,20 @@
 package requests
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/sluice-go/sluice/core/keyed"
+)
 
 // Field returns the value of a line of a header field as a key: the same for all spellings
 // that mean the same to the server behind. White space around it is not of it (RFC 9110
 // section 5.5). Of a credential the scheme is in lower case, and one space stands behind
 // it (section 11.4). name is in lower case.
 func Field(name, line string) string {
-	line = strings.Trim(line, " \t")
-	if name != "authorization" && name != "proxy-authorization" {
-		return line
+	if name == "authorization" || name == "proxy-authorization" {
+		return keyed.Credential(line)
 	}
-	scheme := 0
-	for scheme < len(line) && line[scheme] != ' ' && line[scheme] != '\t' {
-		scheme++
-	}
-	if scheme == len(line) {
-		return line // a scheme alone, or a credential without one
-	}
-	var key strings.Builder
-	key.Grow(len(line))
-	for i := range scheme {
-		c := line[i]
-		if 'A' <= c && c <= 'Z' {
-			c += 'a' - 'A' // a scheme is of ASCII
-		}
-		key.WriteByte(c)
-	}
-	key.WriteByte(' ')
-	key.WriteString(strings.Trim(line[scheme:], " \t"))
-	return key.String()
+	return strings.Trim(line, " \t")
 }
 
 // Removable reports whether a field, in lower case, is removed from a request whose

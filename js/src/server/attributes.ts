@@ -1,3 +1,4 @@
+import { credentialOf, isCredential } from '../credentials.js';
 import type { Attributes } from '../keys.js';
 import { clientOf, writeIP } from '../prefixes.js';
 
@@ -42,18 +43,11 @@ export const attributesOf =
     }
   };
 
-/**
- * The value of a header as a key: the same for all spellings that mean the same to an application. The scheme of a
- * credential is in lower case, and one space stands behind it (RFC 9110, section 11.4).
- */
+/** The value of a header as a key: the same for all spellings that mean the same to an application. */
 function fieldOf(name: string, text: string | undefined): string | undefined {
-  const value = text?.replace(/^[ \t]+|[ \t]+$/g, '');
-  if (!/^(proxy-)?authorization$/i.test(name)) return value;
-  return value?.replace(/^([^ \t]+)[ \t]+/, (_, scheme: string) => `${scheme.replace(/[A-Z]/g, lower)} `);
+  if (text !== undefined && isCredential(`header:${name.toLowerCase()}`)) return credentialOf(text);
+  return text?.replace(/^[ \t]+|[ \t]+$/g, '');
 }
-
-/** A scheme is of ASCII. */
-const lower = (text: string): string => text.toLowerCase();
 
 /** Fields that say how a connection is used, and those by which hops tell of the hops before them. */
 const KEPT =
