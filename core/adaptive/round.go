@@ -177,10 +177,10 @@ func costly(r *Round, took time.Duration, limit uint32, f *Fall) bool {
 	return nowHigh < high || nowHigh == high && nowLow < low
 }
 
-// lowered returns the limit less Decrease, or half of the share of bad outcomes where that
-// is more, rounded down.
+// lowered returns the limit less Decrease, or two thirds of the share of bad outcomes where
+// that is more, rounded down.
 func (m *Machine) lowered(limit uint32, r *Round) uint32 {
-	bad, of := r.bad(), 2*r.ended()
+	bad, of := 2*r.bad(), 3*r.ended()
 	if decrease := uint64(m.config.Decrease.Millionths()); bad*uint64(reducer.Whole) <= decrease*of {
 		bad, of = decrease, uint64(reducer.Whole)
 	}
