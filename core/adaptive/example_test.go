@@ -42,8 +42,8 @@ func Example() {
 	// 4 calls of 200ms: held 0/4 round 8+0+0
 	// 4 calls of 200ms: held 0/6 round 2+0+0
 	// 6 calls of 3s: held 0/6 round 2+6+0
-	// 6 calls of 3s: held 0/2
-	// 2 calls of 3s: held 0/2 round 0+2+0
-	// 2 calls of 3s: held 0/2 round 0+4+0
-	// 2 calls of 3s: held 0/2 round 0+6+0
+	// 6 calls of 3s: held 0/3
+	// 3 calls of 3s: held 0/3 round 0+3+0
+	// 3 calls of 3s: held 0/3 round 0+6+0
+	// 3 calls of 3s: held 0/3 round 0+9+0
 }

@@ -223,8 +223,11 @@ func (a *adaptiveCell) judged(r round, now int64) adaptiveCell {
 	default:
 		next.fall = &fall{round: r, took: took, limit: a.limit, fresh: true}
 		share := big.NewRat(int64(a.cfg.Decrease.Millionths()), 1_000_000)
-		if part := big.NewRat(2*r.bad(), 3*r.all()); part.Cmp(share) > 0 {
-			share = part
+		if half := big.NewRat(r.bad(), 2*r.all()); half.Cmp(share) > 0 {
+			share = half
+		}
+		if most := big.NewRat(1, 2); above(r.bad(), r.all(), most) && most.Cmp(share) > 0 {
+			share = most
 		}
 		rest := new(big.Rat).Sub(big.NewRat(1, 1), share)
 		rest.Mul(rest, big.NewRat(a.limit, 1))
