@@ -298,7 +298,7 @@ func adaptiveLines() []row {
 				s.Round.Peak = max(s.Round.Peak, 1<<10)
 				return m.Step(s, a, now, nil)
 			}),
-		limited("A3", "a round of outcomes whose share of late and cut ones is at most the tolerance does not lower the limit; one of which most are cut lowers it by half of that share, or by decrease; nothing but the end of a round moves it",
+		limited("A3", "a round of outcomes whose share of late and cut ones is at most the tolerance does not lower the limit; one of which most are cut lowers it by half, or by decrease where that is more; nothing but the end of a round moves it",
 			always, func(e *ending) error {
 				least, most := recountLimit(e)
 				if e.after.Limit < least || e.after.Limit > most {
@@ -438,6 +438,9 @@ func recountLimit(e *ending) (least, most uint32) {
 	share := big.NewRat(int64(e.config.Decrease.Millionths()), reducer.Whole)
 	if half := big.NewRat(int64(r.bad()), int64(2*r.all())); half.Cmp(share) > 0 {
 		share = half
+	}
+	if most := big.NewRat(1, 2); 2*r.bad() > r.all() && most.Cmp(share) > 0 {
+		share = most
 	}
 	rest := new(big.Rat).Mul(share.Sub(big.NewRat(1, 1), share), big.NewRat(int64(limit), 1))
 	lowered := within(uint32(new(big.Int).Quo(rest.Num(), rest.Denom()).Uint64()))

@@ -28,7 +28,8 @@
 //  4. The limit is held, and at most half are cut: it stays, or rises by as much as in 1
 //     after a decrease where bad outcomes are less than 130 % of the share before that.
 //  5. Otherwise the limit falls by Decrease, or by half of the share of bad outcomes where
-//     that is more, rounded down to whole places.
+//     that is more, or by half where most are bad and Decrease is less, rounded down to whole
+//     places.
 //
 // Late and cut outcomes of attempts from before a decrease do not count in the round after
 // it: they are of the limit that was. All counts are of places. Goodput is good places by
@@ -48,7 +49,7 @@
 //   - A1: minimum <= limit <= maximum, in every state.
 //   - A2: the limit does not rise by a round in which less than half of it was in use.
 //   - A3: a round of at most Tolerance bad outcomes never lowers; one of which most are cut
-//     lowers by half of their share, or by Decrease.
+//     lowers by half, or by Decrease where that is more.
 //   - A11: held is the sum of the costs, and exceeds the limit by one call alone, or by
 //     calls that were admitted before the limit was lowered.
 //   - A9: had an attempt taken longer, the limit would not be larger.

@@ -68,7 +68,9 @@ func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, out *reducer.
 		return m.peek(s, a.Cost, now)
 	case reducer.Acquire, reducer.TryAcquire, reducer.Renew, reducer.Tick:
 		// Leases that are over end first, whether or not a tick came.
-		m.end(s, now, out)
+		if s.Leased() {
+			m.end(s, now, out)
+		}
 	}
 	switch a.Kind {
 	case reducer.Acquire, reducer.TryAcquire:
@@ -141,7 +143,19 @@ func (m *Machine) take(s *State, cost uint32, caller uint64, deadline, now clock
 	} else {
 		caller = 0 // no lapse names it
 	}
-	return s.hold(caller, cost, m.over(deadline, now), until, now), true
+	if s.Held == 0 && s.Round.Calls == 0 {
+		// A round without calls begins with the first one.
+		s.Round = Round{Since: now, Grant: s.Serial}
+	}
+	p := s.Hold(caller, cost, until, now)
+	s.Round.Peak = max(s.Round.Peak, s.Held)
+	if over := m.over(deadline, now); int(p.ID) > len(s.over) {
+		s.over = append(s.over, over)
+	} else {
+		s.over[p.ID-1] = over
+	}
+	s.touch(now)
+	return p, true
 }
 
 // over returns the longest duration of a timely attempt.

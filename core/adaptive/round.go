@@ -178,9 +178,12 @@ func costly(r *Round, took time.Duration, limit uint32, f *Fall) bool {
 }
 
 // lowered returns the limit less Decrease, or half of the share of bad outcomes where that
-// is more, rounded down.
+// is more, rounded down: half of the limit at least where most outcomes are bad.
 func (m *Machine) lowered(limit uint32, r *Round) uint32 {
 	bad, of := r.bad(), 2*r.ended()
+	if of < 4*bad {
+		bad, of = 1, 2
+	}
 	if decrease := uint64(m.config.Decrease.Millionths()); bad*uint64(reducer.Whole) <= decrease*of {
 		bad, of = decrease, uint64(reducer.Whole)
 	}

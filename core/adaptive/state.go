@@ -64,22 +64,6 @@ func (s *State) InUse() uint32 { return s.Held }
 
 func (s *State) touch(now clock.Mark) { s.Last, s.changed = now, true }
 
-// hold takes places. A round without calls begins with the first one.
-func (s *State) hold(caller uint64, cost uint32, over time.Duration, until, now clock.Mark) reducer.Permit {
-	if s.Held == 0 && s.Round.Calls == 0 {
-		s.Round = Round{Since: now, Grant: s.Serial}
-	}
-	p := s.Hold(caller, cost, until, now)
-	s.Round.Peak = max(s.Round.Peak, s.Held)
-	if int(p.ID) > len(s.over) {
-		s.over = append(s.over, over)
-	} else {
-		s.over[p.ID-1] = over
-	}
-	s.touch(now)
-	return p
-}
-
 func (s *State) release(p *reducer.Permit, now clock.Mark) bool {
 	if !s.Release(p) {
 		return false

@@ -226,6 +226,9 @@ func (a *adaptiveCell) judged(r round, now int64) adaptiveCell {
 		if half := big.NewRat(r.bad(), 2*r.all()); half.Cmp(share) > 0 {
 			share = half
 		}
+		if most := big.NewRat(1, 2); above(r.bad(), r.all(), most) && most.Cmp(share) > 0 {
+			share = most
+		}
 		rest := new(big.Rat).Sub(big.NewRat(1, 1), share)
 		rest.Mul(rest, big.NewRat(a.limit, 1))
 		next.limit = a.kept(new(big.Int).Quo(rest.Num(), rest.Denom()).Int64())

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/core/mechanisms"
@@ -408,7 +409,7 @@ func (l *fastPath) admit(s *fastPathStep, keys *[fastPathKeys]string, cost uint3
 	if b.Busy() || !s.refuses {
 		return permit, false
 	}
-	answer := b.Cell.Step(l.try(s, cost), l.began, &b.Out)
+	answer := l.try(b.Cell, s, cost, l.began, &b.Out)
 	l.effects = l.effects || len(b.Out) > 0
 	return l.answered(answer)
 }
@@ -443,7 +444,7 @@ func (l *fastPath) admitKey(s *fastPathStep, key string, cost uint32) (permit re
 		l.closeKey(&x, nil, nil, at)
 		return permit, ok
 	}
-	a := x.ref.Acquire(l.try(s, cost))
+	a := x.ref.Acquire(l.trying(s, cost))
 	answer := x.cell.Step(a, at, x.out)
 	x.ref.Answered(&a, &answer)
 	changes, woken := x.collect(at)
@@ -463,11 +464,17 @@ func (l *fastPath) until(s *fastPathStep) clock.Mark {
 	return min(l.deadline, l.began.Add(s.bound))
 }
 
-// try returns the request of a call that does not wait.
-func (l *fastPath) try(s *fastPathStep, cost uint32) reducer.Action {
+// try asks a cell for a call that does not wait.
+func (l *fastPath) try(c cell.Cell, s *fastPathStep, cost uint32, now clock.Mark, out *reducer.Out) reducer.Answer {
+	return c.Step(l.trying(s, cost), now, out)
+}
+
+func (l *fastPath) trying(s *fastPathStep, cost uint32) reducer.Action {
 	a := reducer.Action{Kind: reducer.TryAcquire, Cost: cost}
-	if at := l.until(s); at != clock.Never {
-		a = a.WithDeadline(at)
+	if s.timed {
+		if at := l.until(s); at != clock.Never {
+			a = a.WithDeadline(at)
+		}
 	}
 	return a
 }

@@ -101,11 +101,10 @@ test('a deny compares the whole address, and the key is cut', async () => {
 });
 
 test('a credential is one in all spellings', async () => {
-  const guarded = pipeline({ deny: [{ 'header:authorization': 'Bearer  T' }], steps: [{ bulkhead: 1 }] });
-  const denied = (authorization: string): Promise<boolean> =>
-    guarded.execute(() => false, { attributes: { 'header:authorization': authorization } }).catch(() => true);
-  for (const one of ['Bearer T', 'bearer T', ' BEARER \t T ']) expect(await denied(one), one).toBe(true);
-  for (const one of ['bearer t', 'Bearer', 'T', '']) expect(await denied(one), one).toBe(false);
+  const to = calls({ deny: { 'header:authorization': 'Bearer  T' }, steps: [{ bulkhead: 1 }] });
+  const of = (authorization: string) => ask(to, { 'header:authorization': authorization });
+  for (const one of ['Bearer T', 'bearer T', ' BEARER \t T ']) expect(await of(one), one).toBe('deny denied');
+  for (const one of ['bearer t', 'Bearer', 'T', '']) expect(await of(one), one).toBe('ok');
 });
 
 test('a share is that of the core', () => {

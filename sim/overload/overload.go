@@ -139,7 +139,9 @@ type Figure struct {
 	Goodput float64
 	// Calls that ended ok in the overload, as a share of all.
 	OK float64
-	// Recovered says that in the second half of the time afterwards goodput was at least 95 % of what it can be.
+	// Recovered says that in the second half of the time afterwards goodput was at least 95 %
+	// of what it can be as the mean of the seeds, and 80 % with each: where calls are few,
+	// chance alone takes 5 % from some.
 	Recovered bool
 }
 
@@ -149,7 +151,7 @@ func (c *Column) Measure(side Side, settings string, seeds int) (f Figure, err e
 	if err != nil {
 		return f, err
 	}
-	f.Recovered = true
+	back, least := 0., 1.
 	for seed := range uint64(seeds) {
 		whole := Before + Overload + After
 		r, err := sim.Run(s, sim.Options{Seed: seed + 1, Seeded: true, Parts: int(whole / time.Second)})
@@ -161,8 +163,10 @@ func (c *Column) Measure(side Side, settings string, seeds int) (f Figure, err e
 		f.Goodput += good / (c.best() * Overload.Seconds()) / float64(seeds)
 		f.OK += good / calls / float64(seeds)
 		calls, good = sums(line, whole-After/2, whole-3*time.Second)
-		f.Recovered = f.Recovered && good >= 0.95*calls*(1-c.Fail-c.Hang)
+		part := good / (calls * (1 - c.Fail - c.Hang))
+		back, least = back+part/float64(seeds), min(least, part)
 	}
+	f.Recovered = back >= 0.95 && least >= 0.8
 	return f, nil
 }
 
