@@ -2,7 +2,7 @@
 # Runs the random tests and the soaks, half of the time each, with one fresh seed
 # after another for SOAK (5m; h, m or s), at least one round. The tests that compare case
 # by case add the one at which they fail to internal/testenv/testdata/seeds.txt, and make
-# test repeats it. Then the fuzz targets of the front run for a fifth of the time; the
+# test repeats it. Then the fuzz targets of the front and of bindings/nethttp run for a fifth of the time; the
 # inputs that reached new code stay in testdata, where go test replays them. It stops at
 # the first failure. Run by make soak.
 #
@@ -45,25 +45,27 @@ for ((round = 1; ; round++, seed++)); do
 	SLUICE_SOAK=$((SECONDS - began + 1))s ARGS='' tests ${race[@]+"${race[@]}"} -count=1 -timeout=0 -run='^TestSoak' . ./proxywasm/scenarios
 	((SECONDS < end)) || break
 done
-# The targets of the front: what strangers send.
-front=cmd/sluice/internal/serve
-mapfile -t targets < <(grep -hoE '^func Fuzz[A-Za-z0-9_]*' "$front"/*_test.go | sed 's/^func //')
+# The targets of the front, and of the library below it: what strangers send.
+mapfile -t targets < <(grep -oE '^func Fuzz[A-Za-z0-9_]*' {cmd/sluice/internal/serve,bindings/nethttp}/*_test.go |
+	sed -E 's,/[^/]*:func , ,')
 if [[ -z ${PACKAGES:-} ]]; then
-	for target in "${targets[@]}"; do
+	for one in "${targets[@]}"; do
+		read -r folder target <<<"$one"
 		seconds=$((total / 5 / ${#targets[@]} + 1))
-		say "$target for ${seconds}s"
+		say "$target of $folder for ${seconds}s"
 		stamp=$(mktemp)
-		run go -C "$front" test -run='^$' -fuzz="^$target\$" -fuzztime="${seconds}s" .
-		found=$(go env GOCACHE)/fuzz/$(go -C "$front" list .)/$target
+		# Without a bound of the minimization one input can take all of a short time.
+		run go -C "$folder" test -run='^$' -fuzz="^$target\$" -fuzztime="${seconds}s" -fuzzminimizetime=100x .
+		found=$(go env GOCACHE)/fuzz/$(go -C "$folder" list .)/$target
 		# At most ten of a run, the shortest ones: each is replayed by every go test.
-		mkdir -p "$front/testdata/fuzz/$target"
+		mkdir -p "$folder/testdata/fuzz/$target"
 		kept=0
 		while read -r file; do
-			cp -n "$file" "$front/testdata/fuzz/$target/"
+			cp -n "$file" "$folder/testdata/fuzz/$target/"
 			kept=$((kept + 1))
 		done < <(find "$found" -type f -newer "$stamp" -printf '%s %p\n' | sort -n | head -n 10 | cut -d' ' -f2-)
 		rm "$stamp"
-		say "$target: kept $kept inputs in $front/testdata/fuzz/$target"
+		say "$target of $folder: kept $kept inputs"
 	done
 fi
 printf '\n%d rounds in %d s\n' "$round" "$SECONDS"
