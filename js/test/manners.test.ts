@@ -378,7 +378,9 @@ describe('what is shown', () => {
     expect(inspect(circuitBreaker())).toBe("CircuitBreaker { name: 'breaker', state: 'closed' }");
     const keyed = rateLimiter.keyed('10/1h');
     keyed.tryAcquire('a');
-    expect(inspect(keyed)).toBe("KeyedRateLimiter { name: 'limit', keys: 1, evictions: 0, shared: 0, unblocked: 0 }");
+    expect(inspect(keyed)).toBe(
+      "KeyedRateLimiter { name: 'limit', keys: 1, evictions: 0, shared: 0, unblocked: 0 }",
+    );
     const calls = pipeline([{ retry: 3 }, { timeout: '1s' }]);
     expect(inspect(calls)).toBe("Pipeline { steps: [ 'retry', 'timeout' ], running: 0 }");
   });
