@@ -466,10 +466,18 @@ func (l *fastPath) until(s *fastPathStep) clock.Mark {
 // try returns the request of a call that does not wait.
 func (l *fastPath) try(s *fastPathStep, cost uint32) reducer.Action {
 	a := reducer.Action{Kind: reducer.TryAcquire, Cost: cost}
-	if at := l.until(s); at != clock.Never {
-		a = a.WithDeadline(at)
+	if s.timed {
+		l.limit(&a, s)
 	}
 	return a
+}
+
+// limit adds the mark by which the call ends to a request, apart from try so that try is
+// inlined.
+func (l *fastPath) limit(a *reducer.Action, s *fastPathStep) {
+	if at := l.until(s); at != clock.Never {
+		*a = a.WithDeadline(at)
+	}
 }
 
 // closeKey unlocks the cell of a key, and stores its events for deliver.
