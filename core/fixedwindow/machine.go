@@ -57,12 +57,18 @@ func (m *Machine) Capacity() uint32 { return m.count }
 type State struct {
 	// Start and End of the window: it is open in [Start, End).
 	Start, End clock.Mark
+	Permits
+	// Number of the window, which its permits name.
+	Number uint64
+}
+
+// Permits of a window. They are a struct of their own because the compiler keeps a struct of
+// more than four fields in memory, where a call of Take costs half as much again.
+type Permits struct {
 	// Used permits of the window. More than the count only by Charge.
 	Used uint32
 	// Count of the window: that of the machine at its opening, 0 without a window.
 	Count uint32
-	// Number of the window, which its permits name.
-	Number uint64
 }
 
 // open distinguishes a window from none; one at the end of the line of marks never
@@ -78,7 +84,7 @@ func (m *Machine) entered(s State, now clock.Mark) State {
 	if s.open(now) {
 		return s
 	}
-	return State{Start: min(now, clock.Never-1), End: m.endOf(now), Count: m.count, Number: s.Number + 1}
+	return State{Start: min(now, clock.Never-1), End: m.endOf(now), Permits: Permits{Count: m.count}, Number: s.Number + 1}
 }
 
 // countOf returns the permits of an open window: a lower count of another configuration

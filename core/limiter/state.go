@@ -78,7 +78,8 @@ func (c *count) bucket() tokenbucket.State {
 func (c *count) setBucket(s tokenbucket.State) { c.mark, c.span = s.TAT, s.Refunded }
 
 func (c *count) window() fixedwindow.State {
-	return fixedwindow.State{Start: c.mark, End: clock.Mark(c.span), Used: c.used, Count: c.previous, Number: c.generation}
+	return fixedwindow.State{Start: c.mark, End: clock.Mark(c.span),
+		Permits: fixedwindow.Permits{Used: c.used, Count: c.previous}, Number: c.generation}
 }
 
 func (c *count) setWindow(s fixedwindow.State) {

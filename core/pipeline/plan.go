@@ -600,6 +600,11 @@ func (p *Plan) BoundOf(c *Call, k uint8, i int, now clock.Mark) clock.Mark {
 	if p.timed&(1<<i) == 0 {
 		return clock.Never
 	}
+	return p.bound(c, k, i, now)
+}
+
+// bound is BoundOf for a step whose cell takes it, apart from it so that BoundOf is inlined.
+func (p *Plan) bound(c *Call, k uint8, i int, now clock.Mark) clock.Mark {
 	at := p.deadlineAbove(c, k, i)
 	for left := p.stages[i].under &^ (c.Shadows | c.Skips); left != 0; left &= left - 1 {
 		at = min(at, now.Add(p.stages[lowest(left)].after))

@@ -236,7 +236,7 @@ func (p *Plan) ask(h Host, c *Call, k uint8, i int, now clock.Mark) (e Effect, s
 		acquire := reducer.Action{Kind: reducer.Acquire, Cost: p.CostOf(c, i)}
 		at := p.deadlineAbove(c, k, i)
 		if p.timed&(1<<i) != 0 {
-			at = p.BoundOf(c, k, i, now)
+			at = p.bound(c, k, i, now)
 		}
 		if at != clock.Never {
 			acquire = acquire.WithDeadline(at)

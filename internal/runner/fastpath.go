@@ -472,11 +472,17 @@ func (l *fastPath) try(c cell.Cell, s *fastPathStep, cost uint32, now clock.Mark
 func (l *fastPath) trying(s *fastPathStep, cost uint32) reducer.Action {
 	a := reducer.Action{Kind: reducer.TryAcquire, Cost: cost}
 	if s.timed {
-		if at := l.until(s); at != clock.Never {
-			a = a.WithDeadline(at)
-		}
+		l.limit(&a, s)
 	}
 	return a
+}
+
+// limit adds the mark by which the call ends to a request, apart from try so that try is
+// inlined.
+func (l *fastPath) limit(a *reducer.Action, s *fastPathStep) {
+	if at := l.until(s); at != clock.Never {
+		*a = a.WithDeadline(at)
+	}
 }
 
 // closeKey unlocks the cell of a key, and stores its events for deliver.
