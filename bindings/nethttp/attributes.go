@@ -189,7 +189,14 @@ func (a *attributes) fromTrusted() bool {
 // is asked: a proxy behind would remove them, and its upstream would serve a request without
 // the key by which it was counted.
 func removeListed(h http.Header) {
-	for _, line := range h["Connection"] {
+	if lines := h["Connection"]; len(lines) > 0 {
+		removeNamed(h, lines)
+	}
+}
+
+// removeNamed is removeListed where there is a Connection, of these lines.
+func removeNamed(h http.Header, connection []string) {
+	for _, line := range connection {
 		for name := range strings.SplitSeq(line, ",") {
 			if name = strings.ToLower(strings.Trim(name, " \t")); requests.Removable(name) {
 				delete(h, http.CanonicalHeaderKey(name))

@@ -294,10 +294,11 @@ func (s *served) settle() {
 // end gives back what the request holds. It is deferred, so that it runs when
 // the handler panics or leaves its goroutine, and does not catch either.
 func (s *served) end() {
-	defer s.free()
-	if !s.taken || !s.returned {
-		defer s.finish()
+	if s.returned && s.body == nil {
+		s.leave() // nothing before it can panic
+		return
 	}
+	defer s.leave()
 	if !s.returned {
 		s.places.Store(1) // no code will close the connection now
 	}
@@ -309,4 +310,12 @@ func (s *served) end() {
 		}
 		s.call.Done(outcome)
 	}
+}
+
+// leave ends the watch over the answer, and gives the place of the handler back.
+func (s *served) leave() {
+	if !s.taken || !s.returned {
+		s.finish()
+	}
+	s.free()
 }

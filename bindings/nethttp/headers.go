@@ -47,6 +47,11 @@ func (l *HeaderLimits) checkRequest(r *http.Request) error {
 	if l.Bytes <= 0 && l.Fields <= 0 {
 		return nil
 	}
+	return l.refuses(r)
+}
+
+// refuses is checkRequest where there are limits.
+func (l *HeaderLimits) refuses(r *http.Request) error {
 	if found := l.exceeds(guards.RequestSize(r)); found != "" {
 		return &RequestError{Status: http.StatusRequestHeaderFieldsTooLarge, Reason: "headers", Detail: "The request has " + found + "."}
 	}

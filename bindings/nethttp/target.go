@@ -59,14 +59,7 @@ func answerAsterisk(w http.ResponseWriter) {
 
 // isTarget reports whether a target, or a part of it, has no character that ends it, or
 // the line. Others that a URL does not have are sent as escapes, or in a query as they are.
-func isTarget(text string) bool {
-	for i := range len(text) {
-		if c := text[i]; c <= ' ' || c == 0x7f || c == '#' {
-			return false
-		}
-	}
-	return true
-}
+func isTarget(text string) bool { return consists(text, ofTarget) }
 
 // isMethod reports whether a method is a token; the empty one is GET.
 func isMethod(method string) bool {
@@ -74,18 +67,16 @@ func isMethod(method string) bool {
 	case "", http.MethodGet, http.MethodPost, http.MethodHead, http.MethodPut, http.MethodDelete:
 		return true
 	}
-	for i := range len(method) {
-		if c := method[i]; !isAlphanumeric(c) && strings.IndexByte("!#$%&'*+-.^_`|~", c) < 0 {
-			return false
-		}
-	}
-	return true
+	return consists(method, ofToken)
 }
 
 // isHost reports whether a text is a host with or without a port (RFC 3986 section 3.2.2):
 // a name, an address of IPv4, or one of IPv6 in brackets. A name has no escapes, which
 // name resolution does not know.
 func isHost(text string) bool {
+	if consists(text, ofName) {
+		return text != ""
+	}
 	host, port := text, ""
 	if strings.HasPrefix(text, "[") {
 		end := strings.IndexByte(text, ']')
@@ -107,19 +98,44 @@ func isHost(text string) bool {
 			return false
 		}
 	}
-	for i := range len(port) {
-		if port[i] < '0' || port[i] > '9' {
-			return false
-		}
-	}
-	for i := range len(host) {
-		if c := host[i]; !isAlphanumeric(c) && strings.IndexByte("-._~!$&'()*+,;=", c) < 0 {
-			return false
-		}
-	}
-	return text != ""
+	return consists(port, ofPort) && consists(host, ofName)
 }
 
-func isAlphanumeric(c byte) bool {
-	return 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || 'A' <= c && c <= 'Z'
+// The texts of which a character may be a part.
+const (
+	ofTarget = 1 << iota
+	ofToken  // RFC 9110 section 5.6.2
+	ofName   // of a host, without escapes
+	ofPort
+)
+
+// partOf says of which texts each character may be a part. Every request that comes in is
+// read with it.
+var partOf = func() (t [256]uint8) {
+	for c := range len(t) {
+		if c > ' ' && c != 0x7f && c != '#' {
+			t[c] |= ofTarget
+		}
+		switch {
+		case '0' <= c && c <= '9':
+			t[c] |= ofToken | ofName | ofPort
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z':
+			t[c] |= ofToken | ofName
+		}
+	}
+	for _, c := range []byte("!#$%&'*+-.^_`|~") {
+		t[c] |= ofToken
+	}
+	for _, c := range []byte("-._~!$&'()*+,;=") {
+		t[c] |= ofName
+	}
+	return t
+}()
+
+// consists reports whether all characters of a text may be a part of a text of the kind.
+func consists(text string, of uint8) bool {
+	for i := range len(text) {
+		of &= partOf[text[i]]
+	}
+	return of != 0
 }
