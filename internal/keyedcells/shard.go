@@ -34,7 +34,7 @@ type shard struct {
 	out   reducer.Out
 	view  bucket
 
-	_ [40]byte // shards do not share a cache line
+	_ [48]byte // shards do not share a cache line: their size is a multiple of 64
 }
 
 func (c *Cells) newShards(config Config) []shard {
