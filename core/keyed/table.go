@@ -56,10 +56,10 @@ type order struct {
 	aside          heap   // those outside the list that are not held
 	changes        alarms // of their classes
 	ranks          uint32
+	blockRoom      uint32 // see blockPlaces
 
 	blocks      alarms       // the ends of running blocks
 	blockPlaces Slab[uint32] // of the indices up to blockRoom
-	blockRoom   uint32
 
 	config Config
 	holder Holder
