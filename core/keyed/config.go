@@ -28,15 +28,15 @@ type Config struct {
 	Keys uint32
 	// WhenFull is what happens above it. Default: FullEvict.
 	WhenFull WhenFull
+	// Loose lets Refresh leave a key where it is in the order while it is among the most
+	// recent quarter.
+	Loose bool
 	// Bytes bounds the memory of the table and of the cells, as they are
 	// counted by CellBytes and Charge. At this bound a table is full, as at
 	// Keys. 0 for no bound.
 	Bytes uint64
 	// CellBytes is the memory of the holder for each key.
 	CellBytes uint32
-	// Loose lets Refresh leave a key where it is in the order while it is among the most
-	// recent quarter.
-	Loose bool
 	// Part is how many of the keys belong to a table of several that share a bound, of
 	// which Keys is then no bound. 0 for Keys.
 	Part uint32

@@ -132,7 +132,7 @@ func (t *order) safe() uint32 {
 
 // slack returns how many keys the place of a key in the list may be behind its last use.
 func (t *order) slack() uint32 {
-	if !t.config.Loose {
+	if !t.loose {
 		return 0
 	}
 	return (t.keys - t.held) / 4
@@ -197,13 +197,13 @@ func (t *order) class(index uint32) {
 
 // Stepped says that the cell of an index was stepped without a use of its key.
 func (t *order) Stepped(index uint32) {
-	if e := t.entries.At(index); !e.inList() {
-		t.stepped(index, e)
+	if t.outside > 0 {
+		t.stepped(index)
 	}
 }
 
-func (t *order) stepped(index uint32, e *entry) {
-	if e.place >= inHeap {
+func (t *order) stepped(index uint32) {
+	if e := t.entries.At(index); !e.inList() && e.place >= inHeap {
 		t.class(index)
 	}
 }

@@ -40,24 +40,26 @@ type Table struct {
 	segments int
 }
 
-// order has the keys of a table in the order of their last use, and their bounds.
+// order has the keys of a table in the order of their last use, and their bounds. What a
+// use of a known key reads comes first.
 type order struct {
 	entries Slab[entry]
 	keys    uint32
 	held    uint32
 	links   uint32 // of entries into the list so far, which wraps around
+	outside uint32 // entries that are not in the list
+	loose   bool   // Config.Loose
 
 	touched        [batch]uint32
 	touches        uint32 // of touched, not yet in the list
 	oldest, newest uint32 // of the entries in the list
 	aside          heap   // those outside the list that are not held
 	changes        alarms // of their classes
-	outside        uint32 // entries that are not in the list
 	ranks          uint32
+	blockRoom      uint32 // see blockPlaces
 
 	blocks      alarms       // the ends of running blocks
 	blockPlaces Slab[uint32] // of the indices up to blockRoom
-	blockRoom   uint32
 
 	config Config
 	holder Holder
@@ -100,7 +102,7 @@ func New(c Config) (*Table, error) {
 }
 
 func newOrder(c Config) order {
-	t := order{config: c, births: 1}
+	t := order{config: c, loose: c.Loose, births: 1}
 	t.entries.Grow(Spare)
 	t.entries.At(Spare).generation = t.births
 	return t
@@ -111,7 +113,7 @@ func (t *order) Configure(c Config) error {
 	if err := c.Check(); err != nil {
 		return err
 	}
-	t.config = c
+	t.config, t.loose = c, c.Loose
 	return nil
 }
 
@@ -212,7 +214,9 @@ func (t *Table) Replace(index uint32, h Hash) {
 // replace makes the entry of a key, which is in the order, that of another one.
 func (t *order) replace(index uint32, h Hash) {
 	t.takeOut(index)
-	t.dropAlarm(&t.blocks, index)
+	if t.AnyBlock() {
+		t.dropAlarm(&t.blocks, index)
+	}
 	t.births++
 	*t.entries.At(index) = entry{hash: h, generation: t.births}
 	t.link(index)
@@ -273,7 +277,9 @@ func (t *Table) Remove(index uint32) (last uint32) {
 func (t *order) remove(index uint32) {
 	t.settle()
 	t.takeOut(index)
-	t.dropAlarm(&t.blocks, index)
+	if t.AnyBlock() {
+		t.dropAlarm(&t.blocks, index)
+	}
 	if t.entries.At(index).holds != 0 {
 		t.held--
 	}
