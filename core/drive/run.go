@@ -227,10 +227,11 @@ func (d *Loop) deliver() {
 // Admit implements pipeline.Host.
 func (c *call) Admit(k uint8, i int) (p reducer.Permit, ok bool) {
 	n := c.resolve(k, i)
-	if len(n.turns) > 0 || c.driver.Steps != nil {
+	d, plan := c.driver, c.layout.plan
+	if len(n.turns) > 0 || d.Steps != nil {
 		return p, false
 	}
-	p, ok = n.cell.Enter(c.layout.plan.CostOf(&c.Call, i), uint64(c.caller(k, i)), c.layout.plan.BoundOf(&c.Call, k, i, c.driver.now), c.driver.now)
+	p, ok = n.cell.Enter(plan.CostOf(&c.Call, i), uint64(c.caller(k, i)), plan.BoundOf(&c.Call, k, i, d.now), d.now)
 	if ok {
 		n.hold()
 	}

@@ -238,10 +238,11 @@ func (p *Plan) ask(h Host, c *Call, k uint8, i int, now clock.Mark) (e Effect, s
 		if p.timed&(1<<i) != 0 {
 			at = p.bound(c, k, i, now)
 		}
-		if at != clock.Never {
-			acquire = acquire.WithDeadline(at)
+		if at == clock.Never {
+			event.Answer = h.Ask(k, i, acquire)
+		} else {
+			event.Answer = h.Ask(k, i, acquire.WithDeadline(at))
 		}
-		event.Answer = h.Ask(k, i, acquire)
 	}
 	var shadow bool
 	event.Kind, shadow = p.Pass(c, a, i, &event.Answer)
