@@ -408,7 +408,14 @@ func (l *fastPath) admit(s *fastPathStep, keys *[fastPathKeys]string, cost uint3
 	if b.Busy() || !s.refuses {
 		return permit, false
 	}
-	answer := b.Cell.Step(l.try(s, cost), l.began, &b.Out)
+	var answer reducer.Answer
+	if s.timed {
+		answer = b.Cell.Step(l.try(s, cost), l.began, &b.Out)
+	} else {
+		// The action is made where it is passed: a copy of it loads words of which bytes
+		// were just stored.
+		answer = b.Cell.Step(reducer.Action{Kind: reducer.TryAcquire, Cost: cost}, l.began, &b.Out)
+	}
 	l.effects = l.effects || len(b.Out) > 0
 	return l.answered(answer)
 }
