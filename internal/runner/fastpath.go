@@ -466,8 +466,15 @@ func (l *fastPath) until(s *fastPathStep) clock.Mark {
 
 // try asks a cell for a call that does not wait.
 func (l *fastPath) try(c cell.Cell, s *fastPathStep, cost uint32, now clock.Mark, out *reducer.Out) reducer.Answer {
-	return c.Step(l.trying(s, cost), now, out)
+	if s.timed {
+		return c.Step(l.trying(s, cost), now, out)
+	}
+	// The action is made where it is passed: a copy of it loads words of which bytes were
+	// just stored.
+	return c.Step(reducer.Action{Kind: reducer.TryAcquire, Cost: cost}, now, out)
 }
+
+// trying returns the action of a call that does not wait.
 
 func (l *fastPath) trying(s *fastPathStep, cost uint32) reducer.Action {
 	a := reducer.Action{Kind: reducer.TryAcquire, Cost: cost}
