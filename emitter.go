@@ -57,7 +57,8 @@ func (m *emitter) call(ctx context.Context, kind EventKind, key string, cost uin
 	if len(to) == 0 {
 		return
 	}
-	next, e := 0, Event{}
+	var e Event // an assignment of Event{} beside another value copies it
+	next := 0
 	e.At, e.Step, e.Key, e.Request, e.Kind, e.Outcome = at, m.step, key, m.settings.RequestOf(ctx, ""), kind, o
 	e.Cost, e.Elapsed, e.RetryAfter, e.Context = cost, elapsed, -1, ctx
 	defer func() {
