@@ -331,8 +331,7 @@ func TestListenersCallEverything(t *testing.T) {
 	for i, name := range names {
 		// What a listener calls changes what comes after it: each kind has a run of its own.
 		bubble(t, func(t *testing.T) {
-			var r *reentry
-			r = newReentry(t, func(kind string) {
+			r := newReentry(t, func(kind string) {
 				if !slices.Contains(emitted[name], kind) {
 					emitted[name] = append(emitted[name], kind)
 				}

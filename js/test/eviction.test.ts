@@ -68,7 +68,7 @@ test.each([
       if (draw(3) === 0) await clock.advance(draw(800));
       const key = `k${draw(2 * keys + 2)}`;
       const [one, other] = [alone.tryAcquire(key), steps.tryAcquire({ key })];
-      const told = (x: { ok: boolean; reason?: string; retryAfter?: number }) =>
+      const told = (x: { ok: boolean; reason?: string; retryAfter?: number | undefined }) =>
         x.ok ? 'ok' : `${x.reason} ${x.retryAfter?.toFixed(3)}`;
       const what = `seed ${seed}, step ${step}, key ${key} of ${keys}`;
       expect(`${what}: ${told(one)}`).toBe(`${what}: ${told(other)}`);

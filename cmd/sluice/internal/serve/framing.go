@@ -8,6 +8,7 @@ import (
 	"net"
 	"strconv"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -244,7 +245,7 @@ func (t *tlsListener) accept() {
 	for {
 		conn, err := t.Listener.Accept()
 		if err != nil {
-			if temporary, ok := err.(net.Error); ok && temporary.Temporary() { //nolint:staticcheck // as net/http does, for a process without descriptors
+			if exhausted(err) || errors.Is(err, syscall.ECONNABORTED) {
 				delay = min(max(2*delay, 5*time.Millisecond), time.Second)
 				t.complain("accept: %v; retrying in %v", err, delay)
 				time.Sleep(delay)

@@ -33,8 +33,9 @@ type spares struct {
 	missing atomic.Int32
 }
 
-// openNothing returns a descriptor of no use.
-func openNothing() (io.Closer, error) { return os.Open(os.DevNull) }
+// openNothing returns a descriptor of no use: that of the root, since a container may have no
+// other file.
+func openNothing() (io.Closer, error) { return os.Open(string(os.PathSeparator)) }
 
 // begin takes the spares, those that can be had.
 func (s *spares) begin() {
@@ -68,8 +69,13 @@ func (s *spares) fill() bool {
 			return false // it would take what was lent
 		}
 		one, err := s.open()
-		if err != nil {
+		switch {
+		case err == nil:
+		case exhausted(err):
 			return false
+		default: // no free descriptor would help
+			s.missing.Store(0)
+			return true
 		}
 		s.kept = append(s.kept, one)
 		s.missing.Add(-1)

@@ -173,3 +173,15 @@ func TestUpstreamsGiveWay(t *testing.T) {
 		assert.Equal(t, http.StatusOK, resp.StatusCode)
 	})
 }
+
+// TestNoSparesToBeHad: where no file can be opened for another reason than a lack of
+// descriptors, no connection is closed for a spare.
+func TestNoSparesToBeHad(t *testing.T) {
+	s := spares{open: func() (io.Closer, error) { return nil, os.ErrNotExist }}
+	s.begin()
+	client, server := net.Pipe()
+	defer client.Close()
+	defer server.Close()
+	assert.False(t, s.claim(server))
+	assert.False(t, s.lend())
+}
