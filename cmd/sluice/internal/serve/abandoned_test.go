@@ -104,8 +104,10 @@ func TestClientsThatLeave(t *testing.T) {
 						u.counts(b)
 						leaving(t, b, request)
 						assert.LessOrEqual(t, u.most.Load(), int64(5))
-						assert.LessOrEqual(t, u.all.Load(), int64(6*5/0.5)+10)
+						assert.LessOrEqual(t, u.all.Load(), int64(6*5/0.5)+5)
 						assert.Greater(t, u.all.Load(), int64(10), "the others are served")
+						// A client may leave at the mark at which a connection for it begins: that one
+						// has no request, and its place is free at once.
 						assert.LessOrEqual(t, u.connections.Load(), int64(6*5/0.5)+10)
 						later(time.Minute)
 						resp, _ := b.get("/x")
