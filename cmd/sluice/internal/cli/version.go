@@ -33,7 +33,7 @@ func newVersion(env *Env) *cobra.Command {
 	return cmd
 }
 
-// versionInfo is the version in JSON.
+// versionInfo is what is known of the version, and its JSON.
 type versionInfo struct {
 	Version  string `json:"version"`
 	Commit   string `json:"commit"`
@@ -75,29 +75,21 @@ func buildInfo() *debug.BuildInfo {
 }
 
 // release names the program with its version.
-func release(info *debug.BuildInfo) string {
-	if info.Main.Version == "" {
-		return "sluice (devel)"
-	}
-	return "sluice " + info.Main.Version
-}
+func release(info *debug.BuildInfo) string { return "sluice " + versionOf(info).Version }
 
 // versionLine is the version, the commit and the platform in one line.
 func versionLine(info *debug.BuildInfo) string {
-	settings := map[string]string{}
-	for _, s := range info.Settings {
-		settings[s.Key] = s.Value
-	}
+	v := versionOf(info)
 	commit := ""
-	if revision := settings["vcs.revision"]; revision != "" {
-		commit = " commit " + revision[:min(12, len(revision))]
-		if at := settings["vcs.time"]; at != "" {
-			commit += " of " + at
+	if v.Commit != "" {
+		commit = " commit " + v.Commit[:min(12, len(v.Commit))]
+		if v.Time != "" {
+			commit += " of " + v.Time
 		}
-		if settings["vcs.modified"] == "true" {
+		if v.Modified {
 			commit += ", modified"
 		}
 		commit += ","
 	}
-	return fmt.Sprintf("%s%s %s %s/%s", release(info), commit, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return fmt.Sprintf("%s%s %s %s/%s", release(info), commit, v.Go, v.OS, v.Arch)
 }
