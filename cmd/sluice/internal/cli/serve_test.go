@@ -27,9 +27,12 @@ routes:
   - {path: /api/**, policy: api}
 `
 
-func TestServeRefusesBadInput(t *testing.T) {
-	dir := t.TempDir()
-	good, bad := filepath.Join(dir, "good.yaml"), filepath.Join(dir, "bad.yaml")
+// toServe returns a folder with a good and a bad document, and a listener whose port is in
+// use.
+func toServe(t *testing.T) (dir, good, bad string, taken net.Listener) {
+	t.Helper()
+	dir = t.TempDir()
+	good, bad = filepath.Join(dir, "good.yaml"), filepath.Join(dir, "bad.yaml")
 	for file, text := range map[string]string{good: served, bad: "version: 1\npolicies:\n  a: {steps: [{limit: {rate: 5}}]}\n"} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -39,7 +42,12 @@ func TestServeRefusesBadInput(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer taken.Close()
+	t.Cleanup(func() { taken.Close() })
+	return dir, good, bad, taken
+}
+
+func TestServeRefusesBadInput(t *testing.T) {
+	dir, good, bad, taken := toServe(t)
 	const up = "http://127.0.0.1:1"
 	for _, c := range []struct {
 		args string
@@ -125,18 +133,7 @@ func TestServeRefusesBadInput(t *testing.T) {
 // TestServeCheck has all errors of a configuration at once, and none of a good one, of which
 // nothing is begun.
 func TestServeCheck(t *testing.T) {
-	dir := t.TempDir()
-	good, bad := filepath.Join(dir, "good.yaml"), filepath.Join(dir, "bad.yaml")
-	for file, text := range map[string]string{good: served, bad: "version: 1\npolicies:\n  a: {steps: [{limit: {rate: 5}}]}\n"} {
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer taken.Close()
+	dir, good, bad, taken := toServe(t)
 	for args, want := range map[string][]string{
 		"-p " + good + " -u http://127.0.0.1:1 -l 127.0.0.1:0 --admin 127.0.0.1:0": nil,
 		"-p " + bad + " -u ftp://x -l " + taken.Addr().String() + " --admin 127.0.0.1:0 --ipv6-prefix 0 --drain -1s --tls-cert " + good + " --tls-key " + good + " --admin-token-file " + dir + "/none": {
