@@ -5,6 +5,9 @@ type capacity struct {
 	// there is the time of servers that are there, and able the part of it whose
 	// answers are neither failures nor throttled, in nanoseconds of one server.
 	there, able []float64
+	// demand is how many requests the calls of a part make. Calls that are made again because
+	// others failed are an effect, and not counted. It is known at the end of the run.
+	demand []float64
 }
 
 func newCapacity(parts int) capacity {
@@ -26,10 +29,10 @@ func share(millionths uint32) float64 { return float64(millionths) / 1e6 }
 
 // held returns how long a server is held for one request in some parts, calls to other
 // services included: in these parts where enough requests were served, else in the whole
-// run. It returns false where no request was served.
+// run. It returns false where servers were busy and no request was served.
 func (s *service) held(from, to int) (nanoseconds float64, ok bool) {
 	line, width := s.line, float64(s.sim.timeline.Width)
-	mean := func(from, to int) (float64, int) {
+	sums := func(from, to int) (float64, int) {
 		busy, served := 0.0, 0
 		for i := from; i < to; i++ {
 			busy += float64(line.Busy[i] * width)
@@ -37,9 +40,9 @@ func (s *service) held(from, to int) (nanoseconds float64, ok bool) {
 		}
 		return busy, served
 	}
-	busy, served := mean(from, to)
+	busy, served := sums(from, to)
 	if served < few {
-		busy, served = mean(0, s.sim.timeline.Parts)
+		busy, served = sums(0, s.sim.timeline.Parts)
 	}
 	if served == 0 {
 		return 0, busy == 0
@@ -48,10 +51,9 @@ func (s *service) held(from, to int) (nanoseconds float64, ok bool) {
 }
 
 // visits returns how many requests reach each service for one request at a service,
-// itself included. Calls that a service can do without are none. Known has what was
-// found before, by services.
-func (s *simulation) visits(service int, known map[int][]float64) []float64 {
-	if found, ok := known[service]; ok {
+// itself included. Calls that a service can do without are none.
+func (s *simulation) visits(service int) []float64 {
+	if found, ok := s.visited[service]; ok {
 		return found
 	}
 	counts := make([]float64, len(s.services))
@@ -61,22 +63,24 @@ func (s *simulation) visits(service int, known map[int][]float64) []float64 {
 		if call.Optional {
 			continue
 		}
-		for to, count := range s.visits(call.To, known) {
+		for to, count := range s.visits(call.To) {
 			counts[to] += count
 		}
 	}
-	known[service] = counts
+	s.visited[service] = counts
 	return counts
 }
 
-// demand returns how many requests the calls of a part make at a service. Calls that are
-// made again because others failed are an effect, and not counted.
-func (s *simulation) demand(service, part int) float64 {
-	requests := 0.0
-	for _, c := range s.clients {
-		requests += float64(float64(c.first[part]) * c.visits[service])
+// sumDemand sums up the demand at each service.
+func (s *simulation) sumDemand() {
+	for i, service := range s.services {
+		service.capacity.demand = make([]float64, s.timeline.Parts)
+		for part := range service.capacity.demand {
+			for _, c := range s.clients {
+				service.capacity.demand[part] += float64(float64(c.first[part]) * c.visits[i])
+			}
+		}
 	}
-	return requests
 }
 
 // answerable returns how many of a client's calls of some parts its services could have
@@ -105,7 +109,7 @@ func (c *client) answerable(from, to int) (calls float64, ok bool) {
 				continue
 			}
 			good[part-from] *= s.capacity.able[part] / there
-			requests := c.sim.demand(i, part)
+			requests := s.capacity.demand[part]
 			if work := float64(held * requests); work > there {
 				room[part-from] = min(room[part-from], there/work)
 				requests = there / held

@@ -53,7 +53,7 @@ func newClient(sim *simulation, config *scenario.Client, index int) *client {
 	c.line = &sim.timeline.Clients[index]
 	c.line.Services = reach(sim.scenario, nil, config.To)
 	c.first = make([]uint32, sim.timeline.Parts)
-	c.visits = sim.visits(config.To, map[int][]float64{})
+	c.visits = sim.visits(config.To)
 	c.process.changes = &c.line.Changes
 	if policy != nil {
 		c.process.gaugeSteps(&c.line.Steps)

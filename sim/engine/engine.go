@@ -136,6 +136,7 @@ type simulation struct {
 	samples    []Sample
 	clients    []*client
 	services   []*service
+	visited    map[int][]float64 // of visits, by services
 	processes  []*process
 	log        *log
 	timeline   *Timeline
@@ -179,6 +180,7 @@ func newSimulation(s *scenario.Scenario, o Options) (*simulation, error) {
 func prepare(s *scenario.Scenario, o Options, live *Live) *simulation {
 	sim := &simulation{
 		scenario: s, live: live, seed: s.Seed, begin: clock.Mark(s.Warmup), end: clock.Mark(s.Duration), observe: o.Observe,
+		visited: map[int][]float64{},
 	}
 	if o.Seeded {
 		sim.seed = o.Seed

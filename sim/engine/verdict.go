@@ -38,6 +38,7 @@ const few = 20
 
 // judge gives the verdict, and each client the time to its recovery.
 func (s *simulation) judge(r *Result) {
+	s.sumDemand()
 	var worst Verdict
 	for i, c := range s.clients {
 		verdict, recovery := c.verdict()
@@ -131,10 +132,7 @@ func (c *client) verdict() (Verdict, time.Duration) {
 	}
 	// The calls of the last parts may not be over.
 	end := max(t.Parts-1-int(c.usual(begin, quiet)/t.Width), quiet)
-	base, ok := c.share(begin, quiet)
-	if !ok {
-		base = 0
-	}
+	base, _ := c.share(begin, quiet) // 0 for too few calls
 	falls := func(from, to int) bool {
 		share, ok := c.share(from, to)
 		return ok && share < 0.9*base

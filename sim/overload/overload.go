@@ -104,19 +104,16 @@ func (c *Column) Document(side Side, settings string) string {
 	}
 	// At a service no deadline is known: the share of it is written, and where calls hang, a
 	// timeout frees their places.
-	caller, front := timeout+", {adaptive: {"+settings+"}}"+chaos, ""
+	caller, front, policy := timeout+", {adaptive: {"+settings+"}}"+chaos, "", ""
 	if side == Service {
 		caller = timeout
 		adaptive := fmt.Sprintf("{adaptive: {over: %v, %s}}", c.Deadline*6/10, settings)
 		if c.Hang > 0 {
 			adaptive = timeout + ", " + adaptive + chaos
 		}
-		front = "\n  front: {steps: [" + adaptive + "]}"
+		front, policy = "\n  front: {steps: ["+adaptive+"]}", ", policy: front"
 	}
-	policy, fault := "", ""
-	if side == Service {
-		policy = ", policy: front"
-	}
+	fault := ""
 	if c.Fault != "" {
 		fault = fmt.Sprintf(", faults: [{at: %v, for: %v, %s}]", Before, Overload, c.Fault)
 	}
