@@ -480,12 +480,7 @@ func (n *node) hold() {
 
 // setHeld is hold for the cell of a key, apart from it so that hold is inlined.
 func (n *node) setHeld() {
-	p := n.pool
-	p.table.SetHeld(n.index, n.cell.Held())
-	if p.blocks || p.table.AnyBlock() {
-		class, until := n.cell.Class(p.loop.now)
-		p.table.SetBlock(n.index, class == keyed.Blocked, until)
-	}
+	n.pool.table.Note(n.index, n.cell.Held(), n.pool.blocks)
 }
 
 // over reports whether there are more keys than a lowered number allows. A new key

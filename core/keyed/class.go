@@ -39,7 +39,7 @@ type Holder interface {
 	Class(index uint32) (Class, clock.Mark)
 }
 
-// SetHolder sets whom the table asks. Without a holder all cells are of one class, and
+// SetHolder sets the holder that the table asks. Without a holder all cells are of one class, and
 // the least recently used one is evicted.
 func (t *order) SetHolder(h Holder) { t.holder = h }
 
@@ -202,6 +202,16 @@ func (t *order) SetBlock(index uint32, runs bool, until clock.Mark) {
 		t.setAlarm(&t.blocks, index, min(until, clock.Never-1))
 	default:
 		t.dropAlarm(&t.blocks, index)
+	}
+}
+
+// Note is SetHeld, and SetBlock by the class that the holder gives, where cells may block or a
+// block is known of. It is for holders that ask the cell after each step.
+func (t *order) Note(index uint32, held, mayBlock bool) {
+	t.SetHeld(index, held)
+	if mayBlock || t.AnyBlock() {
+		class, until := t.holder.Class(index)
+		t.SetBlock(index, class == Blocked, until)
 	}
 }
 

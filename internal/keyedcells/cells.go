@@ -120,16 +120,19 @@ func (c *Cells) add(s *shard, h keyed.Hash, key string) (Ref, keyed.Use) {
 				return s.reuse(coldest, h, key), keyed.Added
 			}
 		}
-		switch {
-		case c.takeRoom(s):
+		if c.takeRoom(s) {
 			index, _ := s.table.Add(h, true)
 			s.grow(index)
 			return s.begin(index, key), keyed.Added
-		case s.config.WhenFull == keyed.FullEvict && s.table.Victim() != keyed.Spare:
-			victim := s.table.Victim()
-			if s.config.Reuse && s.fresh(victim, s.last) {
-				return s.reuse(victim, h, key), keyed.Added
-			}
+		}
+		victim := uint32(keyed.Spare)
+		if s.config.WhenFull == keyed.FullEvict {
+			victim = s.table.Victim()
+		}
+		switch {
+		case victim != keyed.Spare && s.config.Reuse && s.fresh(victim, s.last):
+			return s.reuse(victim, h, key), keyed.Added
+		case victim != keyed.Spare:
 			s.lose(victim)
 			index, _ := s.table.Add(h, false)
 			return s.begin(index, key), keyed.Evicted

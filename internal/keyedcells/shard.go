@@ -186,12 +186,7 @@ func (s *shard) trim() {
 
 // note notes whether a cell is held, and until when it blocks.
 func (s *shard) note(index uint32) {
-	c := *s.cells.At(index)
-	s.table.SetHeld(index, c.Held())
-	if s.blocks || s.table.AnyBlock() {
-		class, until := c.Class(s.last)
-		s.table.SetBlock(index, class == keyed.Blocked, until)
-	}
+	s.table.Note(index, (*s.cells.At(index)).Held(), s.blocks)
 }
 
 func (s *shard) fresh(index uint32, now clock.Mark) bool {
