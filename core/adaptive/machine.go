@@ -88,7 +88,7 @@ func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, out *reducer.
 	case reducer.Commit, reducer.Tick, reducer.Configure:
 		answer.Verdict = reducer.Done
 	case reducer.Reset:
-		if answer.Verdict = reducer.Done; !m.initial(s) {
+		if answer.Verdict = reducer.Done; !m.Unused(s, now) {
 			serial := s.Serial
 			*s = m.Init(now)
 			s.Serial, s.changed = serial, true
@@ -202,9 +202,8 @@ func (m *Machine) renew(s *State, p *reducer.Permit, now clock.Mark) bool {
 
 // end ends the leases that are over at now. What their holders did says nothing.
 func (m *Machine) end(s *State, now clock.Mark, out *reducer.Out) {
-	for at := s.Holders.Ends(); at <= now && at != clock.Never; at = s.Holders.Ends() {
-		s.touch(max(s.Last, at))
-		s.Lapse(now, out)
+	if last, any := s.LapseUntil(now, out); any {
+		s.touch(max(s.Last, last))
 	}
 }
 
@@ -258,16 +257,13 @@ func (m *Machine) Inherit(s *State, _ *Machine, now clock.Mark, out *reducer.Out
 	s.Limit, s.changed = m.within(s.Limit), false
 }
 
-// initial reports whether a reset would change nothing.
-func (m *Machine) initial(s *State) bool {
+// Unused is Fresh in place: whether a reset would change nothing.
+func (m *Machine) Unused(s *State, _ clock.Mark) bool {
 	return s.Held == 0 && s.Limit == m.config.Initial && s.Round.Calls == 0 && !s.Settled && s.Fall == Fall{}
 }
 
 // Fresh implements reducer.Cell.
 func (m *Machine) Fresh(s State, now clock.Mark) bool { return m.Unused(&s, now) }
-
-// Unused is Fresh in place.
-func (m *Machine) Unused(s *State, _ clock.Mark) bool { return m.initial(s) }
 
 // Class implements cell.Machine.
 func (m *Machine) Class(s *State, now clock.Mark) (keyed.Class, clock.Mark) {

@@ -212,9 +212,8 @@ func (m *Machine) end(s *State, now clock.Mark, out *reducer.Out) {
 		s.touch(max(s.Last, w.Ends))
 		s.Queue.Drop(w, reducer.ReasonWait, out)
 	}
-	for at := s.Holders.Ends(); at <= now && at != clock.Never; at = s.Holders.Ends() {
-		s.touch(max(s.Last, at))
-		s.Lapse(now, out)
+	if last, any := s.LapseUntil(now, out); any {
+		s.touch(max(s.Last, last))
 	}
 }
 

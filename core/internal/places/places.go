@@ -100,8 +100,18 @@ func (s *Holders) Ends() clock.Mark {
 	return s.holders[s.first-1].until
 }
 
-// Lapse frees the places whose lease is the next to run out, and says so. A lease runs out.
-func (s *Holders) Lapse(now clock.Mark, out *reducer.Out) {
+// LapseUntil frees the places whose leases are over at now, and says so. It returns the end of
+// the last one, and whether there was one.
+func (s *Holders) LapseUntil(now clock.Mark, out *reducer.Out) (last clock.Mark, any bool) {
+	for at := s.Ends(); at <= now && at != clock.Never; at = s.Ends() {
+		s.lapse(now, out)
+		last, any = at, true
+	}
+	return last, any
+}
+
+// lapse frees the places whose lease is the next to run out, and says so. A lease runs out.
+func (s *Holders) lapse(now clock.Mark, out *reducer.Out) {
 	h := &s.holders[s.first-1]
 	*out = append(*out, reducer.Effect{Kind: reducer.Lapse, Caller: h.caller,
 		Permit: reducer.Permit{Generation: h.grant, ID: uint64(s.first), Mark: now}})
