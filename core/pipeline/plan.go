@@ -603,7 +603,8 @@ func (p *Plan) BoundOf(c *Call, k uint8, i int, now clock.Mark) clock.Mark {
 	return p.bound(c, k, i, now)
 }
 
-// bound is BoundOf for a step whose cell takes it, apart from it so that BoundOf is inlined.
+// bound is BoundOf for a step whose cell takes it, apart from it so that BoundOf is inlined;
+// for any other step it is deadlineAbove.
 func (p *Plan) bound(c *Call, k uint8, i int, now clock.Mark) clock.Mark {
 	at := p.deadlineAbove(c, k, i)
 	for left := p.stages[i].under &^ (c.Shadows | c.Skips); left != 0; left &= left - 1 {

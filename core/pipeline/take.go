@@ -234,11 +234,8 @@ func (p *Plan) ask(h Host, c *Call, k uint8, i int, now clock.Mark) (e Effect, s
 		event.Answer = reducer.Rejected(reducer.ReasonMissing, clock.Never)
 	} else {
 		acquire := reducer.Action{Kind: reducer.Acquire, Cost: p.CostOf(c, i)}
-		at := p.deadlineAbove(c, k, i)
-		if p.timed&(1<<i) != 0 {
-			at = p.bound(c, k, i, now)
-		}
-		if at == clock.Never {
+		// Nothing below a step bounds it whose cell does not take the time that an attempt has.
+		if at := p.bound(c, k, i, now); at == clock.Never {
 			event.Answer = h.Ask(k, i, acquire)
 		} else {
 			event.Answer = h.Ask(k, i, acquire.WithDeadline(at))
