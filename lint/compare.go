@@ -244,9 +244,7 @@ func keysText(s *pipeline.Step) string {
 
 func fullText(s *pipeline.Step) string { return [...]string{"evict", "share"}[s.WhenFull] }
 
-func missingText(s *pipeline.Step) string {
-	return [...]string{"share", "deny", "skip", "deny-401", "deny-403"}[s.Missing]
-}
+func missingText(s *pipeline.Step) string { return s.Missing.String() }
 
 // routes compares the routes, which are identified by what they match.
 func (c *comparison) routes(before, after *document.Document) {

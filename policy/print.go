@@ -133,7 +133,7 @@ func stepObject(s pipeline.Step) object {
 		o["keys"] = s.Keys
 	}
 	o["when_full"] = [...]string{"evict", "share"}[s.WhenFull]
-	o["missing"] = [...]string{"share", "deny", "skip", "deny-401", "deny-403"}[s.Missing]
+	o["missing"] = s.Missing.String()
 	return o
 }
 

@@ -2,10 +2,15 @@ package keyed
 
 import "strings"
 
-// IsCredential reports whether the value of an attribute is a credential: what the fields
-// Authorization and Proxy-Authorization have.
+// IsCredential reports whether the value of an attribute is a credential.
 func IsCredential(attribute string) bool {
-	return attribute == "header:authorization" || attribute == "header:proxy-authorization"
+	name, header := strings.CutPrefix(attribute, "header:")
+	return header && IsCredentialField(name)
+}
+
+// IsCredentialField reports whether a header field, in lower case, has a credential.
+func IsCredentialField(name string) bool {
+	return name == "authorization" || name == "proxy-authorization"
 }
 
 // Credential returns a credential in the one form for all its spellings: without white space

@@ -1,6 +1,9 @@
 package keyed
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
 // Missing names what a step does with a call that lacks an attribute of its key.
 type Missing uint8
@@ -19,6 +22,12 @@ const (
 	MissingDeny401
 	MissingDeny403
 )
+
+// MissingWords are the words of Missing.
+const MissingWords = "share deny skip deny-401 deny-403"
+
+// String returns the word of the policy document.
+func (m Missing) String() string { return strings.Fields(MissingWords)[m] }
 
 // Denies reports whether a call that lacks an attribute is refused.
 func (m Missing) Denies() bool { return m == MissingDeny || m >= MissingDeny401 }

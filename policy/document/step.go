@@ -3,6 +3,7 @@ package document
 import (
 	"slices"
 
+	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/mechanisms"
 	"github.com/sluice-go/sluice/core/pipeline"
@@ -263,7 +264,7 @@ func (f *fields) keyed(s *pipeline.Step) {
 		s.WhenFull = pipeline.WhenFull(max(f.asWord(n, "evict share"), 0))
 	}
 	if n := f.get("missing"); n != nil {
-		s.Missing = pipeline.Missing(max(f.asWord(n, "share deny skip deny-401 deny-403"), 0))
+		s.Missing = pipeline.Missing(max(f.asWord(n, keyed.MissingWords), 0))
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 // section 5.5). Of a credential the scheme is in lower case, and one space stands behind
 // it (section 11.4). name is in lower case.
 func Field(name, line string) string {
-	if name == "authorization" || name == "proxy-authorization" {
+	if keyed.IsCredentialField(name) {
 		return keyed.Credential(line)
 	}
 	return strings.Trim(line, " \t")
