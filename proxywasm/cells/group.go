@@ -203,9 +203,12 @@ func (g *slots) old(i int) bool {
 // mayBlock reports whether the key at a slot may begin a block: half of the slots of a
 // group may have one.
 func (s *Cells) mayBlock(g *slots, at int, now clock.Mark) bool {
+	if g.count <= s.ways/2 {
+		return s.ways > 1 // they may all have one
+	}
 	n := 0
 	for i := range g.count {
-		if i == at || g.count <= s.ways/2 {
+		if i == at {
 			continue
 		}
 		c, _ := s.restored(s.digest, g.list[i].state, now)

@@ -117,12 +117,8 @@ func (m *Module) answer(answer *reducer.Answer, now clock.Mark) int32 {
 	s := &m.Slots
 	s.Reason, s.Free = uint32(answer.Reason), answer.Free
 	s.Permit = answer.Permit
-	switch at, known := answer.Mark, answer.Mark != clock.Never; {
-	case answer.Verdict != reducer.Reject && answer.Verdict != reducer.Wait:
-	case known:
-		s.Millis = millisOf(max(0, int64(at.Sub(now))))
-	default:
-		s.Millis = -1
+	if answer.Verdict == reducer.Reject || answer.Verdict == reducer.Wait {
+		s.Millis = millisUntil(answer.Mark, now)
 	}
 	return int32(answer.Verdict)
 }
@@ -255,10 +251,7 @@ func (m *Module) Class(handle uint32, now float64) int32 {
 }
 
 func (m *Module) class(class keyed.Class, until, now clock.Mark) int32 {
-	m.Slots.Millis = -1
-	if until != clock.Never {
-		m.Slots.Millis = millisOf(max(0, int64(until.Sub(now))))
-	}
+	m.Slots.Millis = millisUntil(until, now)
 	return int32(class)
 }
 

@@ -257,12 +257,9 @@ func (m *Module) Done(handle, slot, generation, attempt, outcome uint32, after, 
 		return m.settled(d, d.Done(decision.HandleOf(slot, generation), result))
 	}
 	left, live := d.DoneKeeping(decision.HandleOf(slot, generation), result)
-	m.Slots.Free, m.Slots.Millis, m.Slots.Step = uint32(left.Places), -1, uint32(uint8(left.Step))
+	m.Slots.Free, m.Slots.Millis, m.Slots.Step = uint32(left.Places), millisUntil(left.Cut, d.Now()), uint32(uint8(left.Step))
 	if left.Step == pipeline.CallDeadline {
 		m.Slots.Step = Deadline
-	}
-	if left.Cut != clock.Never {
-		m.Slots.Millis = millisOf(max(0, int64(left.Cut.Sub(d.Now()))))
 	}
 	return m.settled(d, live)
 }
@@ -362,8 +359,8 @@ func (m *Module) Ask(handle, step, key, kind, cost uint32, now float64) int32 {
 	answer, c := d.Ask(int(step), key, reducer.Action{Kind: reducer.Kind(kind), Cost: cost})
 	s := &m.Slots
 	s.Reason, s.Free, s.Millis = uint32(answer.Reason), answer.Free, -1
-	if answer.Verdict == reducer.Reject && answer.Mark != clock.Never {
-		s.Millis = millisOf(max(0, int64(answer.Mark.Sub(d.Now()))))
+	if answer.Verdict == reducer.Reject {
+		s.Millis = millisUntil(answer.Mark, d.Now())
 	}
 	if core := breaker.CoreOf(c); core != nil {
 		s.Mode = uint32(core.Mode)

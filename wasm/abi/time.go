@@ -65,6 +65,15 @@ func millisOf(n int64) float64 {
 	return millis
 }
 
+// millisUntil returns the milliseconds from now to a mark, 0 for an earlier one, -1 for
+// clock.Never.
+func millisUntil(at, now clock.Mark) float64 {
+	if at == clock.Never {
+		return -1
+	}
+	return millisOf(max(0, int64(at.Sub(now))))
+}
+
 // wakes writes the mark of the next wake to the slots.
 func (m *Module) wakes(at clock.Mark) {
 	m.Slots.Wake = at

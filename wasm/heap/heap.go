@@ -32,8 +32,8 @@ import (
 )
 
 const (
-	pageBits = 13
-	page     = 1 << pageBits
+	pageBits = sizes.PageBits
+	page     = sizes.Page
 	// maxPages bounds the memory of an instance: 1 GiB.
 	maxPages = 1 << 17
 	// DefaultLimit is the limit of an instance that sets none: 256 MiB.

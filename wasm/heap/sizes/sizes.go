@@ -3,8 +3,9 @@
 package sizes
 
 const (
-	// Page is the size of a page.
-	Page = 8 << 10
+	// Page is the size of a page, of 1 << PageBits bytes.
+	PageBits = 13
+	Page     = 1 << PageBits
 	// HeadSmall is what a page of small objects begins with: its class and the marks.
 	HeadSmall = 16 + Page/16/8
 	// HeadLarge is what a larger object begins with: its number of pages and its mark.
