@@ -60,14 +60,10 @@ func (o *operator) reload(asked bool) {
 func (o *operator) handle(mux *http.ServeMux) {
 	route := func(pattern string, serve func(w http.ResponseWriter, r *http.Request, who string)) {
 		method, path, _ := strings.Cut(pattern, " ")
+		authorized := o.authorized(serve)
 		mux.HandleFunc(method+" "+operate.Root+path, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Cache-Control", "no-store")
-			who, ok := o.tokens.who(r)
-			if !ok {
-				o.refuse(w, r)
-				return
-			}
-			serve(w, r, who)
+			authorized(w, r)
 		})
 	}
 	route("GET steps", func(w http.ResponseWriter, _ *http.Request, _ string) { writeJSON(w, http.StatusOK, o.steps()) })
@@ -86,6 +82,17 @@ func (o *operator) handle(mux *http.ServeMux) {
 		fail(w, http.StatusNotFound, errors.New("there is no route "+r.URL.Path))
 	})
 	o.handlePage(mux)
+}
+
+// authorized serves requests that have a token, and tells whose it is; others are refused.
+func (o *operator) authorized(serve func(w http.ResponseWriter, r *http.Request, who string)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if who, ok := o.tokens.who(r); ok {
+			serve(w, r, who)
+		} else {
+			o.refuse(w, r)
+		}
+	}
 }
 
 func (o *operator) refuse(w http.ResponseWriter, r *http.Request) {

@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -75,38 +74,41 @@ func (s *Server) reload(last []byte, asked bool) []byte {
 	case !asked && bytes.Equal(src, last):
 		return last
 	}
-	before := s.set.Document()
+	before := s.plans()
 	if err := s.set.Reload(s.config.File, src); err != nil {
 		s.refused("the policy document is refused; the old one stays active", lines(err))
 		return src
 	}
 	s.meter.reloaded(true)
 	attrs := []any{"policy", s.config.File, "changed", !bytes.Equal(src, last)}
-	if steps := anew(before, s.set.Document()); len(steps) > 0 {
+	if steps := s.anew(before); len(steps) > 0 {
 		attrs = append(attrs, "begin_anew", strings.Join(steps, ", "))
 	}
 	s.log.Info("the policy document is active", attrs...)
 	return src
 }
 
+// plans returns the active plans by their policies.
+func (s *Server) plans() map[string]*pipeline.Plan {
+	plans := map[string]*pipeline.Plan{}
+	for _, policy := range s.set.Document().Policies {
+		plans[policy.Name] = s.set.Pipeline(policy.Name).Plan()
+	}
+	return plans
+}
+
 // anew returns the steps, as POLICY.STEP, that begin without state although their policy was
 // there before: those with a new name, and those of another mechanism or per. Blocks and
 // counts of the steps that they replace are gone.
-func anew(before, after *policy.Document) (list []string) {
-	for i := range after.Policies {
-		one := &after.Policies[i]
-		at := slices.IndexFunc(before.Policies, func(old policy.Policy) bool { return old.Name == one.Name })
-		if at < 0 {
+func (s *Server) anew(before map[string]*pipeline.Plan) (list []string) {
+	for _, policy := range s.set.Document().Policies {
+		old, plan := before[policy.Name], s.set.Pipeline(policy.Name).Plan()
+		if old == nil || plan == nil {
 			continue
 		}
-		for j := range one.Steps {
-			step := &one.Steps[j]
-			row := mechanisms.Row(step.Kind())
-			kept := slices.ContainsFunc(before.Policies[at].Steps, func(old pipeline.Step) bool {
-				return old.Kind() == step.Kind() && old.Mechanism == step.Mechanism && slices.Equal(old.Per, step.Per) && (old.Name == step.Name || step.Mechanism != "")
-			})
-			if !kept && row.Traits.Has(mechanism.Keyed) {
-				list = append(list, one.Name+"."+step.Name)
+		for i := range plan.Len() {
+			if plan.Match(i, old) < 0 && mechanisms.Row(plan.Kind(i)).Traits.Has(mechanism.Keyed) {
+				list = append(list, policy.Name+"."+plan.StepName(i))
 			}
 		}
 	}

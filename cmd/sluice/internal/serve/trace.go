@@ -158,12 +158,7 @@ func (t *tracer) handle(mux *http.ServeMux, o *operator) {
 	}
 	own := http.NewCrossOriginProtection()
 	change := func(path string, serve http.HandlerFunc) {
-		mux.Handle("POST "+path, own.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			who, ok := o.tokens.who(r)
-			if !ok {
-				o.refuse(w, r)
-				return
-			}
+		mux.Handle("POST "+path, own.Handler(o.authorized(func(w http.ResponseWriter, r *http.Request, who string) {
 			t.log.Info("the trace is changed by hand", "path", path, "by", who, "peer", r.RemoteAddr)
 			serve(w, r)
 		})))
