@@ -475,7 +475,6 @@ func (l *fastPath) try(c cell.Cell, s *fastPathStep, cost uint32, now clock.Mark
 }
 
 // trying returns the action of a call that does not wait.
-
 func (l *fastPath) trying(s *fastPathStep, cost uint32) reducer.Action {
 	a := reducer.Action{Kind: reducer.TryAcquire, Cost: cost}
 	if s.timed {
