@@ -41,8 +41,9 @@ export function prefixOf(text: string): Prefix | undefined {
   return groups && count <= 128 ? { groups, bits: count } : undefined;
 }
 
-const PORT = /^(?:\[([^\][]*:[^\][]*)\]|([^:]*))(?::(\d+))?$/;
-const ZONE = /^([^%]*:[^%]*)%.+$/;
+// Neither tries each of many colons: a client may send them.
+const PORT = /^(?:\[([^\][:]*:[^\][]*)\]|([^:]*))(?::(\d+))?$/;
+const ZONE = /^([^%:]*:[^%]*)%.+$/;
 
 /**
  * Reads a value of the attribute `ip`: an address that may have a port, brackets and a zone, which are left out,
@@ -56,18 +57,25 @@ export function clientOf(text: string): Prefix | undefined {
   return prefixOf((ZONE.exec(whole)?.[1] ?? whole) + (bits ?? ''));
 }
 
-const isMapped = (groups: readonly number[]): boolean => groups.slice(0, 6).join() === '0,0,0,0,0,65535';
+const isMapped = (groups: readonly number[]): boolean =>
+  groups[5] === 0xffff && groups.every((group, i) => i > 4 || group === 0);
+
+/** How many of the bits of a group do not count. */
+const freeIn = (i: number, bits: number): number => 16 - Math.min(Math.max(bits - 16 * i, 0), 16);
 
 /** Whether an address lies in a prefix, however many of its bits are its network. None of IPv4 lies in one of less than 96 bits. */
 export function lies({ groups }: Prefix, prefix: Prefix): boolean {
   if (isMapped(groups) && prefix.bits < MAPPED) return false;
-  return masked(groups, prefix.bits).join() === masked(prefix.groups, prefix.bits).join();
+  return prefix.groups.every((group, i) => {
+    const free = freeIn(i, prefix.bits);
+    return group >> free === (groups[i] as number) >> free;
+  });
 }
 
 /** An address with its first bits alone. */
 const masked = (groups: readonly number[], bits: number): number[] =>
   groups.map((group, i) => {
-    const free = 16 - Math.min(Math.max(bits - 16 * i, 0), 16);
+    const free = freeIn(i, bits);
     return (group >> free) << free;
   });
 

@@ -1,6 +1,7 @@
 import { BlockList } from 'node:net';
 import { expect, test } from 'vitest';
 import { belongs } from '../src/conditions.js';
+import { credentialOf, trimmed } from '../src/credentials.js';
 import { type Attributes, policy } from '../src/index.js';
 import type { Policy } from '../src/policy.js';
 import { clientOf, lies, prefixOf } from '../src/prefixes.js';
@@ -105,6 +106,16 @@ test('a credential is one in all spellings', async () => {
   const of = (authorization: string) => ask(to, { 'header:authorization': authorization });
   for (const one of ['Bearer T', 'bearer T', ' BEARER \t T ']) expect(await of(one), one).toBe('deny denied');
   for (const one of ['bearer t', 'Bearer', 'T', '']) expect(await of(one), one).toBe('ok');
+});
+
+// Each pattern that tried all beginnings would not end in the time of a test.
+test('what a client sends is read in one pass', () => {
+  const many = 1_000_000;
+  expect(credentialOf(`  Bearer T${' '.repeat(many)}T `)).toBe(`bearer T${' '.repeat(many)}T`);
+  expect(trimmed(`${' '.repeat(many)}T\t${' '.repeat(many)}`)).toBe('T');
+  for (const text of [`[${':'.repeat(many)}`, ':'.repeat(many), `[${':'.repeat(many)}%`]) {
+    expect(clientOf(text)).toBeUndefined();
+  }
 });
 
 test('a share is that of the core', () => {

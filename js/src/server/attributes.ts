@@ -1,4 +1,4 @@
-import { credentialOf, isCredential } from '../credentials.js';
+import { credentialOf, isCredential, trimmed } from '../credentials.js';
 import type { Attributes } from '../keys.js';
 import { clientOf, writeIP } from '../prefixes.js';
 
@@ -45,8 +45,8 @@ export const attributesOf =
 
 /** The value of a header as a key: the same for all spellings that mean the same to an application. */
 function fieldOf(name: string, text: string | undefined): string | undefined {
-  if (text !== undefined && isCredential(`header:${name.toLowerCase()}`)) return credentialOf(text);
-  return text?.replace(/^[ \t]+|[ \t]+$/g, '');
+  if (text === undefined) return undefined;
+  return isCredential(`header:${name.toLowerCase()}`) ? credentialOf(text) : trimmed(text);
 }
 
 /** Fields that say how a connection is used, and those by which hops tell of the hops before them. */
