@@ -34,7 +34,7 @@ export const OWN_OUTCOMES = OUTCOMES.join(', ');
 export const isOutcome = (found: unknown): found is Outcome => OUTCOMES.includes(found as string);
 
 /** Prints once of a function of the user what it returned, or threw, and that the default takes its place. */
-export function misused(name: string, owner: object, allowed: string, found: unknown, threw: boolean): void {
+function misused(name: string, owner: object, allowed: string, found: unknown, threw: boolean): void {
   abandon(found);
   const what = threw ? 'it threw' : `found ${shown(found)}`;
   const text = `@sluice/core: ${name}: ${what}; allowed ${allowed}. The default takes its place; more of this function is not printed`;

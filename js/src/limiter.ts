@@ -98,15 +98,17 @@ export class Allowed implements LimiterAdmission {
 // The name of the interface, which console.log shows.
 Object.defineProperty(Allowed, 'name', { value: 'LimiterAdmission' });
 
-/** Whether callers may wait, or their refusals are counted: where a digit of `wait` or `block` is not 0. */
+/** Whether a digit of some settings is not 0. */
+const some = (...settings: unknown[]): boolean => /[1-9]/.test(JSON.stringify(settings));
+
+/** Whether callers may wait, or their refusals are counted. */
 export function mayWait(options: unknown): boolean {
   const { wait, block } = options as RateLimiterOptions;
-  return /[1-9]/.test(JSON.stringify([wait, block]));
+  return some(wait, block);
 }
 
 /** Whether refusals begin blocks. */
-export const mayBlock = (options: unknown): boolean =>
-  /[1-9]/.test(JSON.stringify([(options as RateLimiterOptions).block]));
+export const mayBlock = (options: unknown): boolean => some((options as RateLimiterOptions).block);
 
 /** Bounds how many calls pass in a time. Make one with `rateLimiter`. */
 export class RateLimiter extends Cell<LimiterAdmission> {

@@ -1,5 +1,5 @@
 import { NONE, OUTCOME_FAIL, OUTCOME_OK, OUTCOMES } from './abi.js';
-import { ask, isOutcome, misused, OWN_OUTCOMES } from './guard.js';
+import { ask, isOutcome, OWN_OUTCOMES } from './guard.js';
 import type { Classifier, DelayReader, Outcome, RetryAfterReader } from './types.js';
 
 /**
@@ -20,15 +20,17 @@ export function numberOf(
   error: unknown,
   value: unknown,
 ): number {
-  if (outcome) {
-    try {
-      const found = outcome(threw ? (error ?? null) : undefined, value);
-      if (isOutcome(found)) return OUTCOMES.indexOf(found);
-      misused('outcome', outcome, OWN_OUTCOMES, found, false);
-    } catch (thrown) {
-      misused('outcome', outcome, OWN_OUTCOMES, thrown, true);
-    }
-  }
+  const own =
+    outcome &&
+    ask<Outcome | undefined>(
+      'outcome',
+      outcome,
+      OWN_OUTCOMES,
+      () => outcome(threw ? (error ?? null) : undefined, value),
+      isOutcome,
+      undefined,
+    );
+  if (own) return OUTCOMES.indexOf(own);
   return threw ? meaning(error) : OUTCOME_OK;
 }
 

@@ -115,7 +115,8 @@ export class Gate<R> {
     }
     if (!verdict.ok) {
       const quotas = pipeline.quotas(about);
-      const answer = rejection(verdict, quotas, missingOf(pipeline.policy, verdict.step));
+      const missing = verdict.reason === 'missing' ? missingOf(pipeline.policy, verdict.step) : undefined;
+      const answer = rejection(verdict, quotas, missing);
       return isFinal(verdict.reason) ? this.headed(answer, quotas) : this.refuse(answer, quotas, verdict);
     }
     admissions.set(token, verdict);
