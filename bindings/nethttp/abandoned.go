@@ -78,7 +78,7 @@ func (v *valuesOf) Done() <-chan struct{}             { return nil }
 func (v *valuesOf) Err() error                        { return nil }
 func (v *valuesOf) Value(key any) any                 { return v.attemptContext.Value(key) }
 
-// newLingering makes the context of an attempt out of that of the runner.
+// newLingering makes the context of an attempt out of the runner's.
 func newLingering(ctx context.Context, details *Details, bounds *Abandoned, own bool) *lingering {
 	l := &lingering{attemptContext: attemptContext{ctx, details}, bounds: bounds, own: own}
 	l.Init((*valuesOf)(l), clock.Never, nil)
@@ -214,8 +214,9 @@ func (l *lingering) close() {
 	l.End(l.Context)
 }
 
-// ends says that the round tripper has returned, and reports whether the client has left
-// meanwhile, and whether the exchange was ended after that. From here on its leaving ends what is left of the exchange.
+// ends notes that the round tripper has returned. It reports whether the client has left
+// meanwhile, and whether the exchange was ended after that. A client that leaves from here on
+// ends the rest of the exchange.
 func (l *lingering) ends() (left, cut bool) {
 	l.mu.Lock()
 	if l.state == sent {

@@ -108,8 +108,8 @@ func (i *idle) end() {
 	}
 }
 
-// cut returns the error of a read: that of a timeout that has cut the answer, which is why the
-// read failed.
+// cut returns the error of a read, or the timeout that has cut the answer where the read failed
+// for it.
 func (d *download) cut(err error) error {
 	if err == nil || err == io.EOF || d.ctx.Err() == nil {
 		return err

@@ -41,8 +41,8 @@ func newPeers(t testing.TB, address netip.Addr, options ...nethttp.Option) *peer
 	return p
 }
 
-// check sends a request from a peer, with lines of a header, to each handler. It is that of
-// the address.
+// check sends a request from a peer, with lines of a header, to each handler. Each
+// counts it for the address.
 func (p *peers) check(t testing.TB, peer netip.Addr, lines []byte) {
 	for i, h := range []http.Handler{p.denied, p.spared, p.counted} {
 		r, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(joined("GET / HTTP/1.1\r\nHost: api.test\r\n", lines, "\r\nX: y\r\n\r\n"))))

@@ -149,7 +149,7 @@ func (s *served) WriteHeader(status int) {
 		}
 		return
 	case !validStatus(status):
-		// The server panics. The handler has not answered, so its vote is that of a panic.
+		// The server panics. The handler has not answered, so it votes as after a panic.
 		s.ResponseWriter.WriteHeader(status)
 		return
 	}

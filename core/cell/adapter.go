@@ -20,7 +20,7 @@ type Machine[S, M any] interface {
 	Inherit(s *S, from M, now clock.Mark, out *reducer.Out)
 	// Unused is Fresh in place.
 	Unused(s *S, now clock.Mark) bool
-	// Class is that of Cell.
+	// Class returns what Cell.Class does.
 	Class(s *S, now clock.Mark) (keyed.Class, clock.Mark)
 	// Enter, Exit, Ends, Serves and Held are those of Cell.
 	Enter(s *S, cost uint32, caller uint64, deadline, now clock.Mark) (reducer.Permit, bool)

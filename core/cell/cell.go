@@ -15,7 +15,7 @@ type Cell interface {
 	// Enter is a fast path of Step(Acquire): half the cost of a call is moving
 	// the words of Step. It returns false and leaves the cell unchanged if the
 	// caller must use Step. Neither Enter nor Exit changes the values returned by
-	// Ends, Serves or Wake. deadline is that of the action, clock.Never for none.
+	// Ends, Serves or Wake. The action has the deadline; clock.Never is none.
 	Enter(cost uint32, caller uint64, deadline, now clock.Mark) (reducer.Permit, bool)
 	// Exit is the same for a Record of a success or a Release without effects. The
 	// Mark of a breaker's permit is when the attempt began.
@@ -34,7 +34,7 @@ type Cell interface {
 	Wake() clock.Mark
 	// Fresh is that of reducer.Cell.
 	Fresh(now clock.Mark) bool
-	// Class is that of keyed.Holder, of a cell that is not held.
+	// Class returns what keyed.Holder asks of a cell that is not held.
 	Class(now clock.Mark) (keyed.Class, clock.Mark)
 	// AppendState is that of reducer.Cell.
 	AppendState(dst []byte) []byte

@@ -67,7 +67,7 @@ type State struct {
 type Permits struct {
 	// Used permits of the window. More than the count only by Charge.
 	Used uint32
-	// Count of the window: that of the machine at its opening, 0 without a window.
+	// Count is what the machine had when the window opened, 0 without a window.
 	Count uint32
 }
 

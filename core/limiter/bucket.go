@@ -58,7 +58,7 @@ func (b *Bucket) Step(answer *reducer.Answer, kind reducer.Kind, cost uint32, p 
 	}
 }
 
-// Class is that of a Machine.
+// Class returns what Machine.Class does.
 func (b *Bucket) Class(now clock.Mark) (keyed.Class, clock.Mark) {
 	now = max(now, b.Last)
 	if turn := b.Machine.Turn(b.Bare.TAT, 1, now); turn > now {

@@ -212,7 +212,7 @@ func percentile(samples []sample, share reducer.Share) int64 {
 	return sorted[len(sorted)-1].took
 }
 
-// sample adds that of the first attempt.
+// sample adds the time of a first attempt.
 func (h *hedgeCell) sample(took int64, cut bool) {
 	h.samples = append(h.samples, sample{took, cut})
 	h.trim()

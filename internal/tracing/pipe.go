@@ -182,8 +182,8 @@ func (c *Call) Use(used uint32) {
 }
 
 // Begin records the beginning of a call. It returns nil for a call that is not recorded.
-// deadline is that of the caller, clock.Never for none; draws says that its plan does. It calls code of the user, so the
-// caller holds no lock. The parameters are not those of one struct, which would escape.
+// The caller has the deadline, clock.Never for none; draws says that the plan of the call draws
+// numbers. Begin calls code of the user, so its caller holds no lock. The parameters are not those of one struct, which would escape.
 func (p *Pipe) Begin(at, deadline clock.Mark, draws bool, key string, cost uint32, lookup func(attribute string) string) *Call {
 	r, s := p.recorder, p.shape.Load()
 	if r.options.Sample < 1 && !p.sampled(s, lookup) {

@@ -44,7 +44,7 @@ func TestAnswerAtTheDeadline(t *testing.T) {
 	}
 }
 
-// What is left of a deadline is that of the call in the policy of a service: a waiting
+// The call in the policy of a service has what is left of the deadline: a waiting
 // call leaves at the deadline, and one whose turn is later does not wait.
 func TestDeadlineReachesThePolicyOfAService(t *testing.T) {
 	for _, test := range []struct {

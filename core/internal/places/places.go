@@ -169,8 +169,8 @@ func (s *Holders) unlink(at uint32) {
 	*s.later(h.sooner), *s.sooner(h.later) = h.later, h.sooner
 }
 
-// later returns the link to whose lease ends after that of a place; that of none
-// leads to the first. sooner is the like.
+// later returns the link from a place to the one whose lease ends next; from 0 it leads to
+// the first. sooner returns the link in the other direction.
 func (s *Holders) later(at uint32) *uint32 {
 	if at == 0 {
 		return &s.first

@@ -68,7 +68,7 @@ func raw(t *testing.T, e *envoy.Envoy, peer, before, path, lines string) int {
 const forgeries = 60
 
 // checkForged sends drawn headers, each with added lines behind it, from a peer: the
-// request is that of the address of the document.
+// request counts for the address that the document names.
 func checkForged(t *testing.T, e *envoy.Envoy, peer, added string) {
 	t.Helper()
 	wants := map[string]int{"/denied": 403, "/spared": 200, "/counted": 429}

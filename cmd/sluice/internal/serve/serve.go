@@ -147,7 +147,7 @@ const headerTime = 10 * time.Second
 // lostEvery is how often the log says that lines are lost.
 const lostEvery = time.Minute
 
-// defaultConnectTimeout is that of Config.ConnectTimeout.
+// defaultConnectTimeout is the default of Config.ConnectTimeout.
 const defaultConnectTimeout = 10 * time.Second
 
 const (

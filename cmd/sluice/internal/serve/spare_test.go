@@ -43,7 +43,7 @@ func (t *table) take() (*tableEntry, error) {
 	return &tableEntry{of: t}, nil
 }
 
-// Accept is that of a listener at which clients wait.
+// Accept returns connections of clients that wait.
 func (t *table) Accept() (net.Conn, error) {
 	e, err := t.take()
 	if err != nil {
