@@ -3,7 +3,9 @@ package config
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/sluice-go/sluice/policy/tree"
@@ -75,7 +77,8 @@ func (w *wire) sized() (part wire, ok bool) {
 	return part, true
 }
 
-// structure reads a Struct inside depth others.
+// structure reads a Struct inside depth others. It sorts the entries by key, because a map
+// of protobuf has no order: two Envoys with one configuration then have the same steps.
 func (w *wire) structure(n *tree.Node, depth int) bool {
 	n.Kind = tree.Map
 	for len(w.rest) > 0 {
@@ -94,6 +97,10 @@ func (w *wire) structure(n *tree.Node, depth int) bool {
 			return false
 		}
 		n.Add(item)
+	}
+	slices.SortStableFunc(n.Items, func(a, b *tree.Node) int { return strings.Compare(a.Key, b.Key) })
+	for i, item := range n.Items {
+		item.Index = i
 	}
 	return true
 }
