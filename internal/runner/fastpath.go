@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
-	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/core/mechanisms"
@@ -409,7 +408,14 @@ func (l *fastPath) admit(s *fastPathStep, keys *[fastPathKeys]string, cost uint3
 	if b.Busy() || !s.refuses {
 		return permit, false
 	}
-	answer := l.try(b.Cell, s, cost, l.began, &b.Out)
+	var answer reducer.Answer
+	if s.timed {
+		answer = b.Cell.Step(l.trying(s, cost), l.began, &b.Out)
+	} else {
+		// The action is made where it is passed: a copy of it loads words of which bytes
+		// were just stored.
+		answer = b.Cell.Step(reducer.Action{Kind: reducer.TryAcquire, Cost: cost}, l.began, &b.Out)
+	}
 	l.effects = l.effects || len(b.Out) > 0
 	return l.answered(answer)
 }
@@ -464,16 +470,6 @@ func (l *fastPath) until(s *fastPathStep) clock.Mark {
 	return min(l.deadline, l.began.Add(s.bound))
 }
 
-// try asks a cell for a call that does not wait.
-func (l *fastPath) try(c cell.Cell, s *fastPathStep, cost uint32, now clock.Mark, out *reducer.Out) reducer.Answer {
-	if s.timed {
-		return c.Step(l.trying(s, cost), now, out)
-	}
-	// The action is made where it is passed: a copy of it loads words of which bytes were
-	// just stored.
-	return c.Step(reducer.Action{Kind: reducer.TryAcquire, Cost: cost}, now, out)
-}
-
 // trying returns the action of a call that does not wait.
 func (l *fastPath) trying(s *fastPathStep, cost uint32) reducer.Action {
 	a := reducer.Action{Kind: reducer.TryAcquire, Cost: cost}
@@ -483,8 +479,8 @@ func (l *fastPath) trying(s *fastPathStep, cost uint32) reducer.Action {
 	return a
 }
 
-// limit adds the mark by which the call ends to a request, apart from try so that try is
-// inlined.
+// limit adds the mark by which the call ends to a request, apart from trying so that trying
+// is inlined.
 func (l *fastPath) limit(a *reducer.Action, s *fastPathStep) {
 	if at := l.until(s); at != clock.Never {
 		*a = a.WithDeadline(at)
