@@ -286,16 +286,20 @@ func (c *call) Exit(k uint8, i int, p reducer.Permit) bool {
 }
 
 // Leave implements pipeline.Host. A cell that was evicted meanwhile gets no action.
-func (c *call) Leave(k uint8, i int, a reducer.Action) (answer reducer.Answer) {
+func (c *call) Leave(k uint8, i int, a reducer.Action) (dropped uint64, settled bool) {
 	n := *c.node(k, i)
 	switch {
 	case n.gone:
+	case a.Kind == reducer.Settle:
+		var answer reducer.Answer
+		c.driver.step(&answer, n, &a)
+		return answer.Dropped(), answer.Verdict == reducer.Done
 	case a.Kind == reducer.Release && c.keepsAt(k, i):
 		c.kept = append(c.kept, place{n, a})
 	default:
-		c.driver.step(&answer, n, &a)
+		c.driver.push(n, &a)
 	}
-	return answer
+	return 0, false
 }
 
 // keepsAt reports whether the attempt k keeps its place at step i: the one whose answer is

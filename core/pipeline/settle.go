@@ -71,9 +71,9 @@ func (p *Plan) charged(c *Call, i int) uint64 {
 }
 
 // tellClamped passes on that the end of a call took less than the call used: the step or,
-// by its answer, the cell dropped some permits.
-func (p *Plan) tellClamped(h Host, c *Call, i int, answer *reducer.Answer) {
-	dropped := c.Used[i] - p.charged(c, i) + answer.Dropped()
+// the cell dropped some permits.
+func (p *Plan) tellClamped(h Host, c *Call, i int, dropped uint64) {
+	dropped += c.Used[i] - p.charged(c, i)
 	if dropped == 0 {
 		return
 	}

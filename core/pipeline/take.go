@@ -24,8 +24,9 @@ type Host interface {
 	// returns false, and has changed nothing, if the caller must use Leave.
 	Exit(k uint8, i int, p reducer.Permit) bool
 	// Leave steps the cell of step i with the action with which the attempt k
-	// leaves it, and returns its answer, the zero value for a cell that is evicted.
-	Leave(k uint8, i int, a reducer.Action) reducer.Answer
+	// leaves it. It reports whether the cell is done with a Settle, and how many permits it
+	// dropped (reducer.Answer.Dropped): a cell that is evicted is not.
+	Leave(k uint8, i int, a reducer.Action) (dropped uint64, settled bool)
 	// Missing returns what step i does with a call that has no value for its
 	// attributes.
 	Missing(i int) bool
@@ -235,11 +236,10 @@ func (p *Plan) ask(h Host, c *Call, k uint8, i int, now clock.Mark) (e Effect, s
 	} else {
 		acquire := reducer.Action{Kind: reducer.Acquire, Cost: p.CostOf(c, i)}
 		// Nothing below a step bounds it whose cell does not take the time that an attempt has.
-		if at := p.bound(c, k, i, now); at == clock.Never {
-			event.Answer = h.Ask(k, i, acquire)
-		} else {
-			event.Answer = h.Ask(k, i, acquire.WithDeadline(at))
+		if at := p.bound(c, k, i, now); at != clock.Never {
+			acquire = acquire.WithDeadline(at)
 		}
+		event.Answer = h.Ask(k, i, acquire)
 	}
 	var shadow bool
 	event.Kind, shadow = p.Pass(c, a, i, &event.Answer)
@@ -279,9 +279,8 @@ func (p *Plan) leave(h Host, c *Call, e *Effect) {
 				continue
 			}
 		}
-		answer := h.Leave(k, i, p.Leave(c, k, i, kind, permit))
-		if kind == reducer.Settle && answer.Verdict == reducer.Done {
-			p.tellClamped(h, c, i, &answer)
+		if dropped, settled := h.Leave(k, i, p.Leave(c, k, i, kind, permit)); settled {
+			p.tellClamped(h, c, i, dropped)
 		}
 	}
 	if e.Do == Lose || c.Phase == Settling && k > 0 {

@@ -144,32 +144,33 @@ func (r *run) Exit(k uint8, i int, p reducer.Permit) bool {
 }
 
 // Leave implements pipeline.Host.
-func (r *run) Leave(k uint8, i int, a reducer.Action) (answer reducer.Answer) {
+func (r *run) Leave(k uint8, i int, a reducer.Action) (dropped uint64, settled bool) {
 	b := r.cell(k, i)
 	switch a.Kind {
 	case reducer.Leave:
 		w := r.takeWaiter(k, i)
 		if w.Leave(r.now) || w.Effect.Kind != reducer.Grant {
-			return answer
+			return 0, false
 		}
 		// The turn came before the end of the wait: the permit is returned.
 		a = r.layout.plan.Returned(&r.call, k, i, w.Effect.Permit)
 	case reducer.Release:
 		if r.keeps() {
 			r.keep(k, i, b, a)
-			return answer
+			return 0, false
 		}
 	case reducer.Record:
 		a.Outcome = r.vote(i, a.Outcome)
 		if r.late {
 			b.view(func(c cell.Cell) { catchLast(c, &a, r.now) })
 		}
-		if answer = b.Step(a, r.now); answer.Verdict == reducer.Done && r.p.Hears(decision.Slow) {
+		if b.Step(a, r.now).Verdict == reducer.Done && r.p.Hears(decision.Slow) {
 			r.slow(k, i, &a)
 		}
-		return answer
+		return 0, false
 	}
-	return b.Step(a, r.now)
+	answer := b.Step(a, r.now)
+	return answer.Dropped(), a.Kind == reducer.Settle && answer.Verdict == reducer.Done
 }
 
 // catchLast moves the beginning of an attempt that is recorded at a mark which
