@@ -403,18 +403,18 @@ func (c *call) Ask(_ uint8, i int, a reducer.Action) reducer.Answer {
 }
 
 // Leave implements pipeline.Host.
-func (c *call) Leave(_ uint8, i int, a reducer.Action) (answer reducer.Answer) {
+func (c *call) Leave(_ uint8, i int, a reducer.Action) (dropped uint64, settled bool) {
 	if a.Kind == reducer.Leave {
 		w := c.waits[i]
 		c.waits[i] = wait{}
 		if !w.reserved || w.turn <= c.engine.store.Now() {
-			return answer
+			return 0, false
 		}
 		// Its place in the queue is a reservation.
 		a = reducer.Action{Kind: reducer.Cancel, Cost: c.engine.plan.CostOf(&c.Call, i), Permit: w.permit}
 	}
-	answer, _ = c.engine.ask(c, i, a)
-	return answer
+	answer, _ := c.engine.ask(c, i, a)
+	return answer.Dropped(), a.Kind == reducer.Settle && answer.Verdict == reducer.Done
 }
 
 // Missing implements pipeline.Host.
