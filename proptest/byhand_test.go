@@ -90,7 +90,10 @@ func (h hand) Ask(_ uint8, i int, a reducer.Action) reducer.Answer {
 func (h hand) Exit(uint8, int, reducer.Permit) bool { return false }
 
 // Leave implements pipeline.Host.
-func (h hand) Leave(_ uint8, i int, a reducer.Action) reducer.Answer { return h.step(i, a) }
+func (h hand) Leave(_ uint8, i int, a reducer.Action) (dropped uint64, settled bool) {
+	answer := h.step(i, a)
+	return pipeline.Left(a.Kind, &answer)
+}
 
 // Missing implements pipeline.Host.
 func (h hand) Missing(int) bool { return false }

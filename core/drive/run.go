@@ -293,7 +293,7 @@ func (c *call) Leave(k uint8, i int, a reducer.Action) (dropped uint64, settled 
 	case a.Kind == reducer.Settle:
 		var answer reducer.Answer
 		c.driver.step(&answer, n, &a)
-		return answer.Dropped(), answer.Verdict == reducer.Done
+		return pipeline.Left(a.Kind, &answer)
 	case a.Kind == reducer.Release && c.keepsAt(k, i):
 		c.kept = append(c.kept, place{n, a})
 	default:

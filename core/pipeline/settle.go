@@ -70,6 +70,11 @@ func (p *Plan) charged(c *Call, i int) uint64 {
 	return min(c.Used[i], uint64(p.CostOf(c, i))+uint64(p.stages[i].beyond))
 }
 
+// Left is what Host.Leave returns of the answer of a cell to an action.
+func Left(kind reducer.Kind, answer *reducer.Answer) (dropped uint64, settled bool) {
+	return answer.Dropped(), kind == reducer.Settle && answer.Verdict == reducer.Done
+}
+
 // tellClamped passes on that the end of a call took less than the call used: the step or,
 // the cell dropped some permits.
 func (p *Plan) tellClamped(h Host, c *Call, i int, dropped uint64) {

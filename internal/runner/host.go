@@ -170,7 +170,7 @@ func (r *run) Leave(k uint8, i int, a reducer.Action) (dropped uint64, settled b
 		return 0, false
 	}
 	answer := b.Step(a, r.now)
-	return answer.Dropped(), a.Kind == reducer.Settle && answer.Verdict == reducer.Done
+	return pipeline.Left(a.Kind, &answer)
 }
 
 // catchLast moves the beginning of an attempt that is recorded at a mark which

@@ -414,7 +414,7 @@ func (c *call) Leave(_ uint8, i int, a reducer.Action) (dropped uint64, settled 
 		a = reducer.Action{Kind: reducer.Cancel, Cost: c.engine.plan.CostOf(&c.Call, i), Permit: w.permit}
 	}
 	answer, _ := c.engine.ask(c, i, a)
-	return answer.Dropped(), a.Kind == reducer.Settle && answer.Verdict == reducer.Done
+	return pipeline.Left(a.Kind, &answer)
 }
 
 // Missing implements pipeline.Host.
