@@ -148,7 +148,8 @@ func (a *algorithm) turnAfter(c *count, ahead uint64, cost uint32, now clock.Mar
 // nothing.
 func (a *algorithm) take(c *count, cost uint32, now clock.Mark) (ok bool) {
 	if a.kind == TokenBucket && a.warm.Over == 0 {
-		c.mark, ok = a.bucket.Take(c.mark, cost, now)
+		tat, ok := a.bucket.Take(c.mark, cost, now)
+		c.setTAT(tat)
 		return ok
 	}
 	return a.takeCounted(c, cost, now)
@@ -175,6 +176,7 @@ func (a *algorithm) takeCounted(c *count, cost uint32, now clock.Mark) (ok bool)
 			return true
 		}
 		ok = a.log.Take(c.ownEntries(), cost, now)
+		c.changed = c.changed || ok
 	default:
 		var s leakybucket.State
 		if s, ok = a.leaky.Take(c.leaky(), cost, now); ok {
@@ -197,7 +199,7 @@ func (a *algorithm) reserve(c *count, cost uint32, latest, now clock.Mark) (at c
 			a.moveWarm(c, now, func(tat, reading clock.Mark) clock.Mark { return a.bucket.Reserve(tat, cost, reading) })
 			break
 		}
-		c.mark = a.bucket.Reserve(c.mark, cost, now)
+		c.setTAT(a.bucket.Reserve(c.mark, cost, now))
 	case LeakyBucket:
 		c.setLeaky(a.leaky.Reserve(c.leaky(), cost, now))
 		return turn, true
@@ -264,6 +266,7 @@ func (a *algorithm) refund(c *count, p *reducer.Permit, cost, total uint32, now 
 		}
 	case SlidingLog:
 		ok = a.log.Refund(c.log(), clock.Mark(p.ID), cost, now)
+		c.changed = c.changed || ok
 	case LeakyBucket:
 		var s leakybucket.State
 		if s, ok = a.leaky.Refund(c.leaky(), p.Mark, clock.Mark(p.ID), cost, total, now); ok {
@@ -301,13 +304,14 @@ func (a *algorithm) charge(c *count, permits uint64, now clock.Mark) {
 			a.moveWarm(c, now, func(tat, reading clock.Mark) clock.Mark { return a.bucket.Charge(tat, permits, reading) })
 			break
 		}
-		c.mark = a.bucket.Charge(c.mark, permits, now)
+		c.setTAT(a.bucket.Charge(c.mark, permits, now))
 	case FixedWindow:
 		c.setWindow(a.window.Charge(c.window(), permits, now))
 	case SlidingCounter:
 		c.setCounter(a.counter.Charge(c.counter(), permits, now))
 	case SlidingLog:
 		a.log.Charge(c.ownEntries(), permits, now)
+		c.changed = true
 	case LeakyBucket:
 		c.setLeaky(a.leaky.Charge(c.leaky(), permits, now))
 	}
@@ -340,13 +344,13 @@ func (a *algorithm) drain(c *count, now clock.Mark) {
 			a.moveWarm(c, now, a.bucket.Drain)
 			break
 		}
-		c.mark = a.bucket.Drain(c.mark, now)
+		c.setTAT(a.bucket.Drain(c.mark, now))
 	case FixedWindow:
 		c.setWindow(a.window.Drain(c.window(), now))
 	case SlidingCounter:
 		c.setCounter(a.counter.Drain(c.counter(), now))
 	case SlidingLog:
-		a.log.Drain(c.ownEntries(), now)
+		c.changed = a.log.Drain(c.ownEntries(), now) || c.changed
 	case LeakyBucket:
 		c.setLeaky(a.leaky.Drain(c.leaky(), now))
 	}

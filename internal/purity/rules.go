@@ -90,20 +90,23 @@ const (
 )
 
 // asserts reports whether a call is one of an assertion: of the package for them, or of a function
-// of the core whose name begins with assert.
+// of the core that has the name of one.
 func (c *checker) asserts(p *pkg, call *ast.CallExpr) bool {
 	f, ok := calleeOf(p, call)
 	return ok && f.Pkg() != nil && c.isPure(f.Pkg().Path()) &&
-		(f.Pkg().Path() == path.Join(c.module, assertPackage) || strings.HasPrefix(f.Name(), "assert"))
+		(f.Pkg().Path() == path.Join(c.module, assertPackage) || isAssertion(f.Name()))
 }
 
-// guarded reports whether a node is in the body of an if of assert.On, or in a function whose name
-// begins with assert.
+// isAssertion reports whether a function has the name of one that asserts.
+func isAssertion(name string) bool { return strings.HasPrefix(strings.ToLower(name), "assert") }
+
+// guarded reports whether a node is in the body of an if of assert.On, or in a function that
+// asserts itself.
 func (c *checker) guarded(p *pkg, above []ast.Node, node ast.Node) bool {
 	for _, outer := range above {
 		switch outer := outer.(type) {
 		case *ast.FuncDecl:
-			if strings.HasPrefix(outer.Name.Name, "assert") {
+			if isAssertion(outer.Name.Name) {
 				return true
 			}
 		case *ast.IfStmt:
