@@ -19,7 +19,8 @@ type version struct {
 
 func (s *State) version() version {
 	v := version{count: s.count, log: s.count.log().Version()}
-	if v.count.more = nil; s.count.more != nil {
+	v.count.changed, v.count.more = false, nil
+	if s.count.more != nil {
 		v.warming = s.count.more.warming
 	}
 	if s.line != nil {
