@@ -87,10 +87,9 @@ func (m *Machine) served(s *State, i int) *Waiter {
 }
 
 // reachable returns how many permits the waiters can get at now, one after the other.
-// A leaky bucket serves only one of them.
 func (m *Machine) reachable(s *State, now clock.Mark) uint64 {
 	free := m.algorithm.free(&s.count, now)
-	if m.config.Algorithm == LeakyBucket && m.config.Charge != ChargeEnd && free > 0 {
+	if m.algorithm.spaces() && m.config.Charge != ChargeEnd && free > 0 {
 		return uint64(m.next(s).Cost)
 	}
 	return uint64(free)
