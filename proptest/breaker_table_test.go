@@ -3,6 +3,7 @@ package proptest
 import (
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -91,6 +92,28 @@ var breakerLines = []property{
 				c.breaker.SlowConsecutive++
 			}
 		})},
+	{"B14", "half-open, an answer with a retry-after never closes it", B14Probe, []machine{eased},
+		eased.with("closes when a probe with a retry-after is the last one", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+			if a.Kind == reducer.Record && mode(s) == breaker.HalfOpen {
+				a.Value = 0
+			}
+			return s.Step(a, now)
+		}))},
+	{"B15", "slow outcomes in a row end with the setting that counts them", B15Configured, []machine{eased},
+		eased.configured("keeps its slow outcomes in a row in every configuration", func(next cell.Maker, old cell.Cell, now clock.Mark) cell.Cell {
+			row := breaker.CoreOf(old).SlowRow
+			adopted := cell.Adopt(next, old, now, nil)
+			breaker.CoreOf(adopted).SlowRow = row
+			return adopted
+		})},
+	{"B16", "where successes close it, an outcome that failed and was slow counts once", B16, []machine{consecutive},
+		consecutive.with("counts a probe twice that failed and was slow", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+			answer, out := s.Step(a, now)
+			if a.Kind == reducer.Record && a.Outcome == reducer.Fail && now.Sub(a.Mark) > 2 && mode(s) == breaker.HalfOpen {
+				s.(*erased[breaker.State]).state.Slow++
+			}
+			return answer, out
+		}))},
 	{"B11", "with a healthy dependency it closes within a bounded time", B11, breakers,
 		calls.with("counts every probe as a failure", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 			if a.Kind == reducer.Record && mode(s) == breaker.HalfOpen {

@@ -379,3 +379,116 @@ func B15(m machine, h history) error {
 	}
 	return r.err
 }
+
+// B15, when it is configured: the slow outcomes in a row before a time without
+// slow.consecutive do not count after it.
+func B15Configured(m machine, h history) error {
+	w := h.word(0)
+	row := 2 + uint32(w%3)
+	next := config{breaker: breaker.Config{Window: breaker.Consecutive, Count: 100, Probes: 1, Open: backoff.Config{Kind: backoff.Constant, Base: 30},
+		SlowOver: 1, SlowConsecutive: row}}
+	without := next
+	without.breaker.SlowOver, without.breaker.SlowConsecutive = 0, 0
+	c, now := next.maker(m.kind).New(start), start
+	slow := func(n uint32) {
+		for range n {
+			x := c.Step(reducer.Action{Kind: reducer.Acquire, Cost: 1}, now, nil)
+			now += 2
+			c.Step(reducer.Action{Kind: reducer.Record, Outcome: reducer.OK, Permit: x.Permit}, now, new(reducer.Out))
+		}
+	}
+	slow(1 + uint32(w>>8%uint64(row-1)))
+	c = m.reconfigure(without.maker(m.kind), c, now, nil)
+	slow(uint32(w >> 16 % 3))
+	c = m.reconfigure(next.maker(m.kind), c, now, nil)
+	m.meet()
+	for n := uint32(1); n <= row; n++ {
+		slow(1)
+		if opened := breaker.CoreOf(c).Mode == breaker.Open; opened != (n == row) {
+			return fmt.Errorf("B15: after %d of %d slow outcomes since slow.consecutive is set, open is %t", n, row, opened)
+		}
+	}
+	return nil
+}
+
+// B14, half-open: an answer with a retry-after never closes it, also where the outcomes of
+// all probes would.
+func B14Probe(m machine, h history) error {
+	r, c := rigged(m, h)
+	if c.breaker.ObeyRetryAfter == 0 {
+		return nil
+	}
+	for i, w := range h.steps() {
+		r.next(w)
+		s := r.subject.Clone()
+		step(s, reducer.Action{Kind: reducer.Transition, Cost: uint32(breaker.Closed)}, r.now)
+		step(s, reducer.Action{Kind: reducer.Transition, Cost: uint32(breaker.HalfOpen)}, r.now)
+		core := s.Look().breaker
+		for n := range c.breaker.Probes {
+			x := step(s, reducer.Action{Kind: reducer.Acquire, Cost: 1}, r.now)
+			a := reducer.Action{Kind: reducer.Record, Outcome: reducer.OK, Permit: x.answer.Permit}
+			if mode(s) != breaker.HalfOpen {
+				break // what came in decided
+			}
+			if n == c.breaker.Probes-1 {
+				a.Outcome, a.Value = pick(uint64(i), reducer.Fail, reducer.Throttle), 1+w%64
+			}
+			x = step(s, a, r.now)
+			if a.Value == 0 {
+				continue
+			}
+			m.meet()
+			if len(x.out) != 1 || breaker.Mode(x.out[0].Permit.ID) != breaker.Open || x.out[0].Permit.Generation != uint64(core.Generation)+1 {
+				return fmt.Errorf("B14: half-open, %s", x)
+			}
+		}
+	}
+	return r.err
+}
+
+// B16: where successes close a breaker, an outcome that failed and was slow counts once.
+func B16(m machine, h history) error {
+	w := h.word(0)
+	c := drawBreaker(w, breaker.Consecutive, false)
+	c.Probes += 2
+	c.Successes = 1 + uint32(w>>44%uint64(c.Probes))
+	c.SlowOver, c.SlowConsecutive, c.HalfOpenMax = 2, 1+uint32(w>>52%9), 0
+	s, now := m.make(config{breaker: c}), start
+	for i, w := range h.steps() {
+		step(s, reducer.Action{Kind: reducer.Transition, Cost: uint32(breaker.Closed)}, now)
+		step(s, reducer.Action{Kind: reducer.Transition, Cost: uint32(breaker.HalfOpen)}, now)
+		good, bad := uint32(0), uint32(0)
+		for n := range c.Probes {
+			x := step(s, reducer.Action{Kind: reducer.Acquire, Cost: 1}, now)
+			a := reducer.Action{Kind: reducer.Record, Outcome: pick(w>>(2*n), reducer.OK, reducer.Fail), Permit: x.answer.Permit}
+			a.Mark = now
+			slow := w>>(2*n+1)%2 == 1
+			if slow {
+				a.Mark -= 3
+			}
+			if slow && a.Outcome == reducer.Fail {
+				m.meet()
+			}
+			if slow || a.Outcome == reducer.Fail {
+				bad++
+			} else {
+				good++
+			}
+			want := breaker.HalfOpen
+			switch {
+			case good >= c.Successes:
+				want = breaker.Closed
+			case bad > c.Probes-c.Successes:
+				want = breaker.Open
+			}
+			if x = step(s, a, now); mode(s) != want {
+				return fmt.Errorf("B16: round %d, %d of %d probes good, %d bad, %d successes close it: %s makes it %s, not %s", i, good, c.Probes, bad, c.Successes, x, mode(s), want)
+			}
+			if want != breaker.HalfOpen {
+				break
+			}
+		}
+		now++
+	}
+	return nil
+}

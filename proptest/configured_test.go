@@ -325,6 +325,49 @@ func L20(m machine, h history) error {
 	return nil
 }
 
+// L13Configured: a permit that is cancelled at the mark of its grant returns all that it
+// took, also where the limit is reconfigured between the two.
+func L13Configured(m machine, h history) error {
+	c := m.draw(h)
+	draw := func(w uint64) config {
+		c := c
+		if c.limit.Algorithm == limiter.TokenBucket {
+			c.limit.Burst = 2 + uint32(w%4)
+		}
+		c.limit.Count = min(1+uint32(w>>8%5), uint32(c.limit.Period))
+		if u := &c.limit.WarmUp; u.Over > 0 {
+			u.Over, u.Factor = time.Duration(1+w>>16%200), 2+uint32(w>>24%9)
+		}
+		return c
+	}
+	first := draw(h.word(1))
+	was := first.maker(m.kind)
+	busy := &player{kind: m.kind, cell: was.New(start)}
+	for _, w := range h.steps() {
+		busy.play(w)
+		kept, taken := was.New(busy.now), was.New(busy.now)
+		for _, c := range []cell.Cell{kept, taken} {
+			if err := c.Restore(busy.cell.AppendState(nil)); err != nil {
+				return err
+			}
+		}
+		x := taken.Step(reducer.Action{Kind: reducer.TryAcquire, Cost: 1}, busy.now, nil)
+		if x.Verdict != reducer.Admit {
+			continue
+		}
+		next := draw(w * 0x9e3779b97f4a7c15).maker(m.kind)
+		kept = m.reconfigure(next, kept, busy.now, nil)
+		taken = m.reconfigure(next, taken, busy.now, nil)
+		taken.Step(reducer.Action{Kind: reducer.Cancel, Cost: 1, Permit: x.Permit}, busy.now, nil)
+		m.meet()
+		free := func(c cell.Cell) uint32 { return c.Step(reducer.Action{Kind: reducer.Peek}, busy.now, nil).Free }
+		if free(kept) != free(taken) {
+			return fmt.Errorf("L13: %+v to %+v at %s: %d are free, and %d with a permit that is taken before and cancelled after", first.limit, draw(w*0x9e3779b97f4a7c15).limit, busy.now, free(kept), free(taken))
+		}
+	}
+	return nil
+}
+
 // wholePermits applies a configuration of a token bucket with the whole permits that are
 // free, and forgets the part of the next one that has refilled.
 func wholePermits(next cell.Maker, old cell.Cell, now clock.Mark) cell.Cell {
@@ -352,6 +395,8 @@ var configureLines = []property{
 		join(algorithms, queued), bucket.configured("starts with a new state when it is reconfigured", forgets)},
 	{"L20", "a limit that is reconfigured again and again in a window admits at least the least of its rates x the window, and at most what its greatest one would", L20,
 		[]machine{bucket, leaky, fixed, logged}, bucket.configured("carries whole permits alone when it is reconfigured", wholePermits)},
+	{"L13", "a permit that is cancelled at the mark of its grant returns all, also where the limit is reconfigured between the two", L13Configured,
+		[]machine{bucket, warming, fixed, logged}, bucket.configured("carries free permits alone when it is reconfigured", wholePermits)},
 	{"G16", "a reconfigured bulkhead keeps its holders, and admits no call until they are fewer than a lowered maximum", G16Bulkhead,
 		[]machine{places}, places.configured("forgets its holders", forgets)},
 	{"G16", "a reconfigured breaker keeps its state and its deadline, and a changed window starts without outcomes; fewer probes never admit more, more probes never less", G16Breaker,

@@ -74,14 +74,15 @@ c_compiler() {
 	return 1
 }
 
-# tests runs go test with these arguments, in an order that it draws and prints,
-# and ends with the line "N passed, N failed". SHUFFLE=N repeats an order, and
-# the words of ARGS follow the arguments.
+# tests runs go test with these arguments and the assertions of the core, in an order
+# that it draws and prints, and ends with the line "N passed, N failed". SHUFFLE=N
+# repeats an order, and the words of ARGS follow the arguments.
 tests() {
 	built testsum || die "cannot build tools/testsum"
 	# shellcheck disable=SC2206 # a list of words
 	local more=(${ARGS:-})
-	local command=(go test -shuffle="${SHUFFLE:-$((RANDOM << 15 | RANDOM))}" "$@" ${more[@]+"${more[@]}"})
+	export SLUICE_ASSERT=on # core/internal/assert fails without the tag
+	local command=(go test -tags=sluice_assert -shuffle="${SHUFFLE:-$((RANDOM << 15 | RANDOM))}" "$@" ${more[@]+"${more[@]}"})
 	printf '+ %s\n' "${command[*]}"
 	"${command[@]:0:2}" -json "${command[@]:2}" | "$root/.cache/tools/testsum"
 }

@@ -11,8 +11,8 @@
 #
 # Many seeds of the comparisons alone, in one process each:
 #
-#   SLUICE_SEED=9000 SLUICE_SEEDS=200 SLUICE_CASES=2000 go test -timeout=0 -run 'TestOracle|TestRunnerAgreesWithEval' ./eval .
-#   SLUICE_SEED=9000 SLUICE_SEEDS=200 SLUICE_CASES=12 go test -timeout=0 -run TestEngines ./cmd/sluice/internal/cli
+#   SLUICE_SEED=9000 SLUICE_SEEDS=200 SLUICE_CASES=2000 go test -tags=sluice_assert -timeout=0 -run 'TestOracle|TestRunnerAgreesWithEval' ./eval .
+#   SLUICE_SEED=9000 SLUICE_SEEDS=200 SLUICE_CASES=12 go test -tags=sluice_assert -timeout=0 -run TestEngines ./cmd/sluice/internal/cli
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 need_go
@@ -55,7 +55,7 @@ if [[ -z ${PACKAGES:-} ]]; then
 		say "$target of $folder for ${seconds}s"
 		stamp=$(mktemp)
 		# Without a bound of the minimization one input can take all of a short time.
-		run go -C "$folder" test -run='^$' -fuzz="^$target\$" -fuzztime="${seconds}s" -fuzzminimizetime=100x .
+		run go -C "$folder" test -tags=sluice_assert -run='^$' -fuzz="^$target\$" -fuzztime="${seconds}s" -fuzzminimizetime=100x .
 		found=$(go env GOCACHE)/fuzz/$(go -C "$folder" list .)/$target
 		# At most ten of a run, the shortest ones: each is replayed by every go test.
 		mkdir -p "$folder/testdata/fuzz/$target"

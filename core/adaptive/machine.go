@@ -6,6 +6,7 @@ import (
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/cell"
+	"github.com/sluice-go/sluice/core/internal/assert"
 	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -63,6 +64,7 @@ func (m *Machine) Reduce(s State, a reducer.Action, now clock.Mark) (State, redu
 // Step implements reducer.Cell.
 func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, out *reducer.Out) (answer reducer.Answer) {
 	now = max(now, s.Last)
+	before := s.Held
 	switch a.Kind {
 	case reducer.Peek:
 		return m.peek(s, a.Cost, now)
@@ -95,6 +97,9 @@ func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, out *reducer.
 		}
 	}
 	answer.Changed, s.changed = s.changed, false
+	if assert.On {
+		m.assert(s, before)
+	}
 	return answer
 }
 
@@ -175,8 +180,12 @@ func (m *Machine) Enter(s *State, cost uint32, caller uint64, deadline, now cloc
 	if m.config.Lease > 0 || s.Leased() {
 		return p, false
 	}
+	before := s.Held
 	p, ok = m.take(s, cost, caller, deadline, max(now, s.Last))
 	s.changed = false
+	if assert.On {
+		m.assert(s, before)
+	}
 	return p, ok
 }
 
@@ -187,6 +196,9 @@ func (m *Machine) Exit(s *State, p reducer.Permit, now clock.Mark) bool {
 		return false
 	}
 	s.changed = false
+	if assert.On {
+		m.assert(s, s.Held)
+	}
 	return true
 }
 

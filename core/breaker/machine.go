@@ -3,6 +3,7 @@ package breaker
 import (
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/backoff"
+	"github.com/sluice-go/sluice/core/internal/assert"
 	"github.com/sluice-go/sluice/core/internal/wire"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -75,6 +76,7 @@ func (m *Machine) step(answer *reducer.Answer, s *State, a *reducer.Action, now 
 		m.peek(answer, *s, a, now)
 		return
 	}
+	before := s.probes()
 	if s.waits() {
 		m.advance(s, endsFirst(a, now), out)
 	}
@@ -99,6 +101,9 @@ func (m *Machine) step(answer *reducer.Answer, s *State, a *reducer.Action, now 
 		}
 	}
 	answer.Changed, s.changed = s.changed, false
+	if assert.On {
+		m.assert(s, before)
+	}
 }
 
 // endsFirst returns the mark up to which time brings changes before an action.
@@ -146,6 +151,9 @@ func (m *Machine) Exit(s *State, p reducer.Permit, now clock.Mark) bool {
 	}
 	if m.count(s, false, false, bucket) {
 		s.Last = now
+	}
+	if assert.On {
+		m.assert(s, 0)
 	}
 	return true
 }

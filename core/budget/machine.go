@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/cell"
+	"github.com/sluice-go/sluice/core/internal/assert"
 	"github.com/sluice-go/sluice/core/internal/tally"
 	"github.com/sluice-go/sluice/core/internal/wire"
 	"github.com/sluice-go/sluice/core/keyed"
@@ -119,6 +120,14 @@ func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, _ *reducer.Ou
 
 // StepInto is Step without copies of the action and of the answer, which is zero.
 func (m *Machine) StepInto(answer *reducer.Answer, s *State, a *reducer.Action, now clock.Mark) {
+	before := s.Taken
+	m.step(answer, s, a, now)
+	if assert.On {
+		m.assert(s, before)
+	}
+}
+
+func (m *Machine) step(answer *reducer.Answer, s *State, a *reducer.Action, now clock.Mark) {
 	switch {
 	case m.inTokens():
 		m.tokens.step(answer, s, a, now)

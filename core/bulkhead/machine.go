@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/internal/assert"
 	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/reducer"
@@ -53,6 +54,7 @@ func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, out *reducer.
 // step is Step without copies of the action and of the answer, which is zero.
 func (m *Machine) step(answer *reducer.Answer, s *State, a *reducer.Action, now clock.Mark, out *reducer.Out) {
 	now = max(now, s.Last)
+	before := s.Held
 	switch a.Kind {
 	case reducer.Peek:
 		m.peek(answer, s, a, now)
@@ -95,6 +97,9 @@ func (m *Machine) step(answer *reducer.Answer, s *State, a *reducer.Action, now 
 		}
 	}
 	answer.Changed, s.changed = s.changed, false
+	if assert.On {
+		m.assert(s, before)
+	}
 }
 
 func done(ok bool) reducer.Verdict {
@@ -131,6 +136,9 @@ func (m *Machine) Enter(s *State, cost uint32, caller uint64, _, now clock.Mark)
 	}
 	p := s.hold(caller, cost, clock.Never, max(now, s.Last))
 	s.changed = false
+	if assert.On {
+		m.assert(s, 0)
+	}
 	return p, true
 }
 
@@ -141,6 +149,9 @@ func (m *Machine) Exit(s *State, p reducer.Permit, now clock.Mark) bool {
 		return false
 	}
 	s.changed = false
+	if assert.On {
+		m.assert(s, s.Held)
+	}
 	return true
 }
 

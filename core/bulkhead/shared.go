@@ -6,6 +6,7 @@ import (
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/cell"
+	"github.com/sluice-go/sluice/core/internal/assert"
 	"github.com/sluice-go/sluice/core/internal/wire"
 	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/reducer"
@@ -98,6 +99,7 @@ func (m *SharedMachine) Reduce(s SharedState, a reducer.Action, now clock.Mark) 
 // Step implements reducer.Cell.
 func (m *SharedMachine) Step(s *SharedState, a reducer.Action, now clock.Mark, out *reducer.Out) (answer reducer.Answer) {
 	now = max(now, s.Last)
+	before := s.Held
 	if a.Kind == reducer.Peek {
 		m.peek(&answer, s, a.ID, placesOf(a.Cost), now)
 		return answer
@@ -119,6 +121,9 @@ func (m *SharedMachine) Step(s *SharedState, a reducer.Action, now clock.Mark, o
 		}
 	}
 	answer.Changed, s.changed = s.changed, false
+	if assert.On {
+		m.assert(s, before)
+	}
 	return answer
 }
 

@@ -20,7 +20,7 @@ import (
 )
 
 // A script has a policy, as in a policy document, and then events with their marks:
-// call, done, cancel, renew, tick. The output of an event is its decisions, including
+// call, done, cancel, renew, tick; free prints how many permits of a step are free. The output of an event is its decisions, including
 // those that were due before it. The directive configure replaces the policy.
 func TestScripts(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
@@ -99,8 +99,16 @@ func (r *runner) event(a *script.Args, line string) string {
 		}
 		r.calls[name], r.names[h] = h, name
 	case "done":
-		told := a.Has("retry_after")
-		done = r.driver.Done(r.calls[name], drive.Result{Attempt: a.Count32("attempt", 0), Outcome: a.Outcome(), Told: told, RetryAfter: a.Duration("retry_after", 0)})
+		told, used := a.Has("retry_after"), a.Has("used")
+		done = r.driver.Done(r.calls[name], drive.Result{Attempt: a.Count32("attempt", 0), Outcome: a.Outcome(), Told: told, RetryAfter: a.Duration("retry_after", 0),
+			HasUsed: used, Used: a.Count32("used", 0)})
+	case "free":
+		i := 0
+		for r.driver.Plan().StepName(i) != name {
+			i++
+		}
+		answer, _ := r.driver.Ask(i, 0, reducer.Action{Kind: reducer.Peek})
+		line += fmt.Sprintf("  %d", answer.Free)
 	case "cancel":
 		done = r.driver.Cancel(r.calls[name])
 	case "renew":

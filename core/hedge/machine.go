@@ -9,6 +9,7 @@ import (
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/budget"
 	"github.com/sluice-go/sluice/core/cell"
+	"github.com/sluice-go/sluice/core/internal/assert"
 	"github.com/sluice-go/sluice/core/internal/wire"
 	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/reducer"
@@ -128,6 +129,9 @@ func (m *Machine) observe(s *State, value uint64, cut bool) reducer.Answer {
 		s.oldest = (s.oldest + 1) % len(s.recent)
 	}
 	s.insert(x)
+	if assert.On {
+		m.assert(s)
+	}
 	return reducer.Answer{Verdict: reducer.Done, Changed: true}
 }
 

@@ -16,7 +16,9 @@ import (
 )
 
 // algorithm is the arithmetic of the configured algorithm; the field of that one
-// is set. A switch costs less than an interface, also in size.
+// is set. A switch costs less than an interface, also in size. Each switch names every algorithm,
+// which TestAlgorithms counts: behind it is what an algorithm that nothing implements does, which
+// admits nothing.
 type algorithm struct {
 	kind    Algorithm
 	bucket  tokenbucket.Machine
@@ -75,6 +77,7 @@ func (a *algorithm) digest() uint32 {
 		d = d.Add(uint64(a.warm.Over)).Add(uint64(a.warm.Factor))
 	case SlidingCounter:
 		d = d.Add(uint64(a.counter.Period()))
+	case FixedWindow, SlidingLog, LeakyBucket:
 	}
 	return uint32(d)
 }
@@ -94,15 +97,19 @@ func (a *algorithm) capacity() uint32 {
 		return a.counter.Capacity()
 	case SlidingLog:
 		return a.log.Capacity()
+	case LeakyBucket:
+		return a.leaky.Capacity()
 	}
-	return a.leaky.Capacity()
+	return 0
 }
 
 // begin returns the count of a limiter that begins at now.
 func (a *algorithm) begin(now clock.Mark) count {
 	c := count{generation: 1}
-	if a.kind == TokenBucket || a.kind == LeakyBucket {
+	switch a.kind {
+	case TokenBucket, LeakyBucket:
 		c.mark = now
+	case FixedWindow, SlidingCounter, SlidingLog:
 	}
 	if a.warm.Over > 0 {
 		c.more = &more{warming: warming{now, true}}
@@ -125,8 +132,10 @@ func (a *algorithm) turn(c *count, cost uint32, now clock.Mark) clock.Mark {
 		return a.counter.Turn(c.counter(), cost, now)
 	case SlidingLog:
 		return a.log.Turn(c.log(), cost, now)
+	case LeakyBucket:
+		return a.leaky.Turn(c.leaky(), cost, now)
 	}
-	return a.leaky.Turn(c.leaky(), cost, now)
+	return clock.Never
 }
 
 // turnAfter is turn behind waiters that ask for ahead permits in all, where there
@@ -140,6 +149,7 @@ func (a *algorithm) turnAfter(c *count, ahead uint64, cost uint32, now clock.Mar
 		return a.bucket.TurnAfter(c.mark, ahead, cost, now), true
 	case LeakyBucket:
 		return a.leaky.TurnAfter(c.leaky(), ahead, cost, now), true
+	case FixedWindow, SlidingCounter, SlidingLog:
 	}
 	return clock.Never, false
 }
@@ -148,7 +158,8 @@ func (a *algorithm) turnAfter(c *count, ahead uint64, cost uint32, now clock.Mar
 // nothing.
 func (a *algorithm) take(c *count, cost uint32, now clock.Mark) (ok bool) {
 	if a.kind == TokenBucket && a.warm.Over == 0 {
-		c.mark, ok = a.bucket.Take(c.mark, cost, now)
+		tat, ok := a.bucket.Take(c.mark, cost, now)
+		c.setTAT(tat)
 		return ok
 	}
 	return a.takeCounted(c, cost, now)
@@ -175,7 +186,8 @@ func (a *algorithm) takeCounted(c *count, cost uint32, now clock.Mark) (ok bool)
 			return true
 		}
 		ok = a.log.Take(c.ownEntries(), cost, now)
-	default:
+		c.changed = c.changed || ok
+	case LeakyBucket:
 		var s leakybucket.State
 		if s, ok = a.leaky.Take(c.leaky(), cost, now); ok {
 			c.setLeaky(s)
@@ -197,25 +209,27 @@ func (a *algorithm) reserve(c *count, cost uint32, latest, now clock.Mark) (at c
 			a.moveWarm(c, now, func(tat, reading clock.Mark) clock.Mark { return a.bucket.Reserve(tat, cost, reading) })
 			break
 		}
-		c.mark = a.bucket.Reserve(c.mark, cost, now)
+		c.setTAT(a.bucket.Reserve(c.mark, cost, now))
 	case LeakyBucket:
 		c.setLeaky(a.leaky.Reserve(c.leaky(), cost, now))
 		return turn, true
-	default:
+	case FixedWindow, SlidingCounter, SlidingLog:
 		return now, a.take(c, cost, now)
 	}
-	return now, true
+	return now, a.kind < algorithms
 }
 
 // readyAt returns the mark from which a permit may be used that was just granted.
 func (a *algorithm) readyAt(c *count, p *reducer.Permit) clock.Mark {
-	switch {
-	case a.kind != TokenBucket:
-		return p.Mark
-	case a.warm.Over > 0:
-		return max(p.Mark, a.warm.when(c.more.origin, c.mark.Add(-a.bucket.Fill())))
+	switch a.kind {
+	case TokenBucket:
+		if a.warm.Over > 0 {
+			return max(p.Mark, a.warm.when(c.more.origin, c.mark.Add(-a.bucket.Fill())))
+		}
+		return max(p.Mark, c.mark.Add(-a.bucket.Fill()))
+	case FixedWindow, SlidingCounter, SlidingLog, LeakyBucket:
 	}
-	return max(p.Mark, c.mark.Add(-a.bucket.Fill()))
+	return p.Mark
 }
 
 // permit returns the record of what was just taken: its mark is that of the grant, of
@@ -229,6 +243,7 @@ func (a *algorithm) permit(c *count, at clock.Mark) reducer.Permit {
 		p.ID = uint64(a.log.Record(at))
 	case LeakyBucket:
 		p.ID = uint64(c.leaky().Departed())
+	case FixedWindow, SlidingCounter: // their permits are those of a window
 	}
 	return p
 }
@@ -242,29 +257,29 @@ func (a *algorithm) refund(c *count, p *reducer.Permit, cost, total uint32, now 
 		if w, ok = a.window.Refund(c.window(), p.Generation, cost, now); ok {
 			c.setWindow(w)
 		}
-		return ok
 	case SlidingCounter:
 		var s slidingcounter.State
 		if s, ok = a.counter.Refund(c.counter(), p.Generation, p.Mark, cost, now); ok {
 			c.setCounter(s)
 		}
-		return ok
-	}
-	if p.Generation != c.generation {
-		return false
-	}
-	switch a.kind {
 	case TokenBucket:
-		if a.warm.Over > 0 {
-			return a.refundWarm(c, p, cost, now)
-		}
-		var b tokenbucket.State
-		if b, ok = a.bucket.Refund(c.bucket(), p.ID, p.Mark, cost, now); ok {
-			c.setBucket(b)
+		switch {
+		case p.Generation != c.generation:
+		case a.warm.Over > 0:
+			ok = a.refundWarm(c, p, cost, now)
+		default:
+			var b tokenbucket.State
+			if b, ok = a.bucket.Refund(c.bucket(), p.ID, p.Mark, cost, now); ok {
+				c.setBucket(b)
+			}
 		}
 	case SlidingLog:
-		ok = a.log.Refund(c.log(), clock.Mark(p.ID), cost, now)
+		ok = p.Generation == c.generation && a.log.Refund(c.log(), clock.Mark(p.ID), cost, now)
+		c.changed = c.changed || ok
 	case LeakyBucket:
+		if p.Generation != c.generation {
+			return false
+		}
 		var s leakybucket.State
 		if s, ok = a.leaky.Refund(c.leaky(), p.Mark, clock.Mark(p.ID), cost, total, now); ok {
 			c.setLeaky(s)
@@ -289,8 +304,10 @@ func (a *algorithm) chargeable(c *count, now clock.Mark) uint64 {
 		return a.counter.Chargeable(c.counter(), now)
 	case SlidingLog:
 		return a.log.Chargeable(c.log(), now)
+	case LeakyBucket:
+		return a.leaky.Chargeable(c.leaky(), now)
 	}
-	return a.leaky.Chargeable(c.leaky(), now)
+	return 0
 }
 
 // charge takes permits that were used without an acquire.
@@ -301,13 +318,14 @@ func (a *algorithm) charge(c *count, permits uint64, now clock.Mark) {
 			a.moveWarm(c, now, func(tat, reading clock.Mark) clock.Mark { return a.bucket.Charge(tat, permits, reading) })
 			break
 		}
-		c.mark = a.bucket.Charge(c.mark, permits, now)
+		c.setTAT(a.bucket.Charge(c.mark, permits, now))
 	case FixedWindow:
 		c.setWindow(a.window.Charge(c.window(), permits, now))
 	case SlidingCounter:
 		c.setCounter(a.counter.Charge(c.counter(), permits, now))
 	case SlidingLog:
 		a.log.Charge(c.ownEntries(), permits, now)
+		c.changed = true
 	case LeakyBucket:
 		c.setLeaky(a.leaky.Charge(c.leaky(), permits, now))
 	}
@@ -328,8 +346,20 @@ func (a *algorithm) free(c *count, now clock.Mark) uint32 {
 		return a.counter.Free(c.counter(), now)
 	case SlidingLog:
 		return a.log.Free(c.log(), now)
+	case LeakyBucket:
+		return a.leaky.Free(c.leaky(), now)
 	}
-	return a.leaky.Free(c.leaky(), now)
+	return 0
+}
+
+// spaces reports whether one call alone is admitted at a mark, whatever is free.
+func (a *algorithm) spaces() bool {
+	switch a.kind {
+	case LeakyBucket:
+		return true
+	case TokenBucket, FixedWindow, SlidingCounter, SlidingLog:
+	}
+	return false
 }
 
 // drain discards the permits that are free at now.
@@ -340,13 +370,13 @@ func (a *algorithm) drain(c *count, now clock.Mark) {
 			a.moveWarm(c, now, a.bucket.Drain)
 			break
 		}
-		c.mark = a.bucket.Drain(c.mark, now)
+		c.setTAT(a.bucket.Drain(c.mark, now))
 	case FixedWindow:
 		c.setWindow(a.window.Drain(c.window(), now))
 	case SlidingCounter:
 		c.setCounter(a.counter.Drain(c.counter(), now))
 	case SlidingLog:
-		a.log.Drain(c.ownEntries(), now)
+		c.changed = a.log.Drain(c.ownEntries(), now) || c.changed
 	case LeakyBucket:
 		c.setLeaky(a.leaky.Drain(c.leaky(), now))
 	}
@@ -387,6 +417,7 @@ func (a *algorithm) adopt(c *count, from *algorithm, now clock.Mark) count {
 		a.adoptBucket(&next, from, now)
 	case SlidingCounter:
 		next.setCounter(a.counter.Adopt(c.counter(), &from.counter, now))
+	case FixedWindow, SlidingLog, LeakyBucket: // their counts hold under every rate
 	}
 	return next
 }
@@ -394,37 +425,45 @@ func (a *algorithm) adopt(c *count, from *algorithm, now clock.Mark) count {
 // fresh reports that the count is equivalent to a new one.
 func (a *algorithm) fresh(c *count, now clock.Mark) bool {
 	switch a.kind {
+	case TokenBucket:
+		if a.warm.Over > 0 {
+			b := a.warm.at(c.warmed(), now)
+			return b.full && b.origin == b.TAT
+		}
+		return c.mark <= now
 	case FixedWindow:
 		return a.window.Fresh(c.window(), now)
 	case SlidingCounter:
 		return a.counter.Fresh(c.counter(), now)
 	case SlidingLog:
 		return a.log.Fresh(c.log(), now)
+	case LeakyBucket:
+		return c.mark <= now
 	}
-	if a.warm.Over > 0 {
-		b := a.warm.at(c.warmed(), now)
-		return b.full && b.origin == b.TAT
-	}
-	return c.mark <= now
+	return false
 }
 
 // freshAt returns a mark before which a count that is not equivalent to a new one now
 // is not if nothing but time passes.
 func (a *algorithm) freshAt(c *count) clock.Mark {
 	switch a.kind {
+	case TokenBucket:
+		if a.warm.Over > 0 {
+			b := c.warmed()
+			full := a.warm.fullAt(b)
+			return full.Add(max(0, min(a.warm.Over, full.Sub(b.origin))))
+		}
+		return c.mark
 	case FixedWindow:
 		return clock.Mark(c.span)
 	case SlidingCounter:
 		return a.counter.FreshAt(c.counter())
 	case SlidingLog:
 		return a.log.FreshAt(c.log())
+	case LeakyBucket:
+		return c.mark
 	}
-	if a.warm.Over > 0 {
-		b := c.warmed()
-		full := a.warm.fullAt(b)
-		return full.Add(max(0, min(a.warm.Over, full.Sub(b.origin))))
-	}
-	return c.mark
+	return clock.Never
 }
 
 // move shifts the marks of the count.
@@ -447,6 +486,10 @@ func (a *algorithm) move(c *count, by time.Duration) {
 // mark.
 func (a *algorithm) check(c *count, last clock.Mark) error {
 	switch a.kind {
+	case TokenBucket:
+		if a.warm.Over > 0 {
+			return a.checkWarm(c, last)
+		}
 	case FixedWindow:
 		return fixedwindow.Check(c.window(), last)
 	case SlidingCounter:
@@ -455,9 +498,6 @@ func (a *algorithm) check(c *count, last clock.Mark) error {
 		return c.log().Check(last)
 	case LeakyBucket:
 		return leakybucket.Check(c.leaky())
-	}
-	if a.warm.Over > 0 {
-		return a.checkWarm(c, last)
 	}
 	return nil
 }
@@ -505,8 +545,10 @@ func (a *algorithm) maxSize() int {
 		return 8 + 8 + 4 + 4 + 1 + 1
 	case SlidingLog:
 		return a.log.MaxSize()
+	case LeakyBucket:
+		return 8 + 8
 	}
-	return 8 + 8
+	return 0
 }
 
 func (a *algorithm) appendText(dst []byte, c *count, now clock.Mark) []byte {
@@ -525,6 +567,8 @@ func (a *algorithm) appendText(dst []byte, c *count, now clock.Mark) []byte {
 		return a.counter.AppendText(dst, c.counter(), now)
 	case SlidingLog:
 		return a.log.AppendText(dst, c.log(), now)
+	case LeakyBucket:
+		return a.leaky.AppendText(dst, c.leaky(), now)
 	}
-	return a.leaky.AppendText(dst, c.leaky(), now)
+	return dst
 }

@@ -94,13 +94,19 @@ func (m *Machine) tryBlocking(answer *reducer.Answer, s *State, a *reducer.Actio
 	case answer.Reason == reducer.ReasonRate:
 		m.exceed(answer, s, a, now)
 	case s.line == nil || answer.Verdict != reducer.Admit || a.Cost == 0:
-	case m.forgets(s, now):
-		s.line.streak = streak{}
+	case m.forgets(s, now) || s.line.streak.blocks == 0:
+		s.setStreak(streak{})
 	default:
-		if s.line.streak.refused = 0; s.line.streak.blocks == 0 {
-			s.line.streak = streak{}
-		}
+		k := s.line.streak
+		k.refused = 0
+		s.setStreak(k)
 	}
+}
+
+// setStreak replaces the row of refusals and blocks.
+func (s *State) setStreak(k streak) {
+	s.count.changed = s.count.changed || s.line.streak != k
+	s.line.streak = k
 }
 
 // barred answers a call during a block, and returns false without one. The mark is the
@@ -131,9 +137,9 @@ func (m *Machine) exceed(answer *reducer.Answer, s *State, a *reducer.Action, no
 	if s.line == nil {
 		s.line = &line{}
 	}
-	k := &s.line.streak
+	k := s.line.streak
 	if m.forgets(s, now) {
-		*k = streak{}
+		k = streak{}
 	}
 	k.until = now
 	if k.refused = tally.Inc(k.refused); k.refused >= m.config.Block.After && a.Blocks() {
@@ -141,13 +147,16 @@ func (m *Machine) exceed(answer *reducer.Answer, s *State, a *reducer.Action, no
 		k.until = now.Add(m.block.Nominal(k.blocks))
 		answer.Mark = max(answer.Mark, k.until)
 	}
+	s.setStreak(k)
 }
 
 // unblock ends a block, and keeps its number. It returns false without one.
 func (m *Machine) unblock(s *State, now clock.Mark) bool {
 	_, blocked := m.blockedUntil(s, now)
 	if blocked {
-		s.line.streak.until = now
+		k := s.line.streak
+		k.until = now
+		s.setStreak(k)
 	}
 	return blocked
 }

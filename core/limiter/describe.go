@@ -99,19 +99,29 @@ func (c Config) Admits(window time.Duration) uint64 {
 		period = uint64(c.Calendar.Unit.Shortest(c.Calendar.Zone))
 	}
 	w := uint64(max(0, window))
-	switch {
-	case c.Algorithm == TokenBucket:
+	switch c.Algorithm {
+	case TokenBucket:
 		return uint64(c.AtOnce()) + w/uint64(c.Interval())
-	case c.Algorithm == LeakyBucket:
+	case LeakyBucket:
 		return 1 + w/uint64(c.Interval())
-	case c.Algorithm == SlidingLog:
+	case SlidingLog:
 		return multiply(count, w/period+1)
-	case w == 0:
-		return count
-	case c.Algorithm == FixedWindow:
-		// One window's permits at its very end, then those of each that begins.
-		return multiply(count, (w-1)/period+2)
+	case FixedWindow:
+		if w > 0 {
+			// One window's permits at its very end, then those of each that begins.
+			return multiply(count, (w-1)/period+2)
+		}
+	case SlidingCounter:
+		if w > 0 {
+			return c.weighed(w, period)
+		}
 	}
+	return count
+}
+
+// weighed is Admits of a sliding counter.
+func (c Config) weighed(w, period uint64) uint64 {
+	count := uint64(c.Count)
 	high, low := bits.Mul64(count, w+period-1)
 	if high >= period {
 		return NoBound

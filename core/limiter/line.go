@@ -63,6 +63,7 @@ func (m *Machine) acquire(answer *reducer.Answer, s *State, a *reducer.Action, n
 	} else {
 		m.extend(s, a.Cost)
 	}
+	s.count.changed = true
 	*answer = reducer.Waiting(s.line.queue.Push(a.ID, a.Cost, latest), turn, latest)
 }
 
@@ -86,10 +87,9 @@ func (m *Machine) served(s *State, i int) *Waiter {
 }
 
 // reachable returns how many permits the waiters can get at now, one after the other.
-// A leaky bucket serves only one of them.
 func (m *Machine) reachable(s *State, now clock.Mark) uint64 {
 	free := m.algorithm.free(&s.count, now)
-	if m.config.Algorithm == LeakyBucket && m.config.Charge != ChargeEnd && free > 0 {
+	if m.algorithm.spaces() && m.config.Charge != ChargeEnd && free > 0 {
 		return uint64(m.next(s).Cost)
 	}
 	return uint64(free)
@@ -123,6 +123,7 @@ func (m *Machine) leave(answer *reducer.Answer, s *State, kind reducer.Kind, w *
 	}
 	s.line.queue.Take(w)
 	s.line.forget()
+	s.count.changed = true
 	if kind == reducer.Leave {
 		answer.Verdict = reducer.Done
 		return
@@ -146,6 +147,7 @@ func (m *Machine) endWaits(s *State, now clock.Mark, present bool, out *reducer.
 		}
 		q.Drop(w, reducer.ReasonWait, out)
 		s.line.forget()
+		s.count.changed = true
 	}
 }
 
@@ -154,6 +156,7 @@ func (m *Machine) serve(s *State, now clock.Mark, out *reducer.Out) bool {
 	if w == nil || !m.algorithm.take(&s.count, w.Cost, now) {
 		return false
 	}
+	s.count.changed = true
 	*out = append(*out, reducer.Effect{Kind: reducer.Grant, Caller: s.line.queue.Take(w), Permit: m.algorithm.permit(&s.count, now)})
 	m.advance(s, now)
 	return true

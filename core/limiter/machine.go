@@ -5,9 +5,9 @@ import (
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/backoff"
+	"github.com/sluice-go/sluice/core/internal/assert"
 	"github.com/sluice-go/sluice/core/internal/wire"
 	"github.com/sluice-go/sluice/core/keyed"
-	"github.com/sluice-go/sluice/core/slidinglog"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -66,35 +66,6 @@ func (m *Machine) Reduce(s State, a reducer.Action, now clock.Mark) (State, redu
 	return s, reducer.Effects{Answer: answer, Others: out}
 }
 
-// version changes with every change of a state.
-type version struct {
-	count   count
-	log     slidinglog.Version
-	warming warming
-	tickets uint64
-	waiting uint32
-	streak  streak
-}
-
-func (s *State) version() version {
-	v := version{count: s.count, log: s.count.log().Version()}
-	if s.count.more != nil {
-		v.warming = s.count.more.warming
-	}
-	if s.line != nil {
-		v.tickets, v.waiting, v.streak = s.line.queue.Tickets(), s.line.queue.Len(), s.line.streak
-	}
-	return v
-}
-
-// differs reports whether a state has another version.
-func (v *version) differs(s *State) bool {
-	if !v.count.equals(&s.count) || v.log != s.count.log().Version() || s.count.more != nil && v.warming != s.count.more.warming {
-		return true
-	}
-	return s.line != nil && (v.tickets != s.line.queue.Tickets() || v.waiting != s.line.queue.Len() || v.streak != s.line.streak)
-}
-
 // Step implements reducer.Cell.
 func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, out *reducer.Out) (answer reducer.Answer) {
 	m.step(&answer, s, &a, now, out)
@@ -103,13 +74,25 @@ func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, out *reducer.
 
 // step is Step without copies of the action and of the answer, which is zero.
 func (m *Machine) step(answer *reducer.Answer, s *State, a *reducer.Action, now clock.Mark, out *reducer.Out) {
-	now = max(now, s.Last)
-	before := s.version()
-	m.act(answer, s, a, now, out)
-	if before.differs(s) {
-		answer.Changed = true
-		s.Last = now
+	if assert.On {
+		m.assertStep(answer, s, a, now, out)
+		return
 	}
+	m.apply(answer, s, a, now, out)
+}
+
+func (m *Machine) apply(answer *reducer.Answer, s *State, a *reducer.Action, now clock.Mark, out *reducer.Out) {
+	now = max(now, s.Last)
+	m.act(answer, s, a, now, out)
+	answer.Changed = s.settle(now)
+}
+
+// settle ends a step at a mark, and reports whether it changed the state.
+func (s *State) settle(now clock.Mark) (changed bool) {
+	if changed = s.count.changed; changed {
+		s.Last, s.count.changed = now, false
+	}
+	return changed
 }
 
 func (m *Machine) act(answer *reducer.Answer, s *State, a *reducer.Action, now clock.Mark, out *reducer.Out) {
@@ -174,7 +157,10 @@ func (m *Machine) Enter(s *State, cost uint32, _ uint64, _, now clock.Mark) (red
 	if cost == 0 || s.line != nil && (s.Waiting() > 0 || m.block != nil) || !m.algorithm.take(&s.count, cost, now) {
 		return reducer.Permit{}, false
 	}
-	s.Last = now
+	s.settle(now)
+	if assert.On {
+		m.assert(s)
+	}
 	return m.algorithm.permit(&s.count, now), true
 }
 
@@ -288,7 +274,7 @@ func (m *Machine) reset(s *State, now clock.Mark, out *reducer.Out) {
 	generation := s.count.generation
 	s.count = m.algorithm.begin(now)
 	s.count.generation = generation
-	s.count.void()
+	s.count.void() // a change
 }
 
 // Adopt adopts the state of another configuration, whose machine is given: the count
@@ -308,24 +294,25 @@ func (m *Machine) Adopt(s State, from reducer.Cell[State], now clock.Mark, out *
 // Inherit is Adopt in place.
 func (m *Machine) Inherit(s *State, old *Machine, now clock.Mark, out *reducer.Out) {
 	now = max(now, s.Last)
-	before := s.version()
 	s.count = m.algorithm.adopt(&s.count, &old.algorithm, now)
 	if s.line != nil {
 		s.line.forget()
 		if m.block == nil {
-			s.line.streak = streak{}
+			s.setStreak(streak{})
 		}
 	}
 	for i := 0; i < int(s.Waiting()); {
 		w := s.line.queue.At(i)
 		if w.Cost > m.algorithm.capacity() {
 			s.line.queue.Drop(w, reducer.ReasonCapacity, out)
+			s.count.changed = true
 		} else {
 			i++
 		}
 	}
-	if before.differs(s) {
-		s.Last = now
+	s.settle(now)
+	if assert.On {
+		m.assert(s)
 	}
 }
 

@@ -43,7 +43,10 @@ type count struct {
 	previous   uint32
 	idle       uint8
 	undone     uint8
-	more       *more // nil for none
+	// changed says that the current step changed the count, or the waiters and the row of refusals
+	// beside it. Each function that changes one of them sets it.
+	changed bool
+	more    *more // nil for none
 }
 
 // more is what only a sliding log and a token bucket with a warm-up keep.
@@ -52,18 +55,11 @@ type more struct {
 	warming
 }
 
-// equals reports whether counts are the same but for what is in more. It compares field by
-// field: a comparison of whole structs loads words of which bytes were just stored.
-func (c *count) equals(d *count) bool {
-	return c.mark == d.mark && c.generation == d.generation && c.span == d.span &&
-		c.used == d.used && c.previous == d.previous && c.idle == d.idle && c.undone == d.undone
-}
-
 // half of a generation.
 const half = 1<<32 - 1
 
 // void makes all permits void that were granted so far.
-func (c *count) void() { c.generation = (c.generation>>32 + 1) << 32 }
+func (c *count) void() { c.generation, c.changed = (c.generation>>32+1)<<32, true }
 
 // knows reports whether a permit of the generation may have been granted since
 // permits were last made void.
@@ -75,7 +71,16 @@ func (c *count) bucket() tokenbucket.State {
 	return tokenbucket.State{TAT: c.mark, Refunded: c.span}
 }
 
-func (c *count) setBucket(s tokenbucket.State) { c.mark, c.span = s.TAT, s.Refunded }
+func (c *count) setBucket(s tokenbucket.State) {
+	c.changed = c.changed || c.bucket() != s
+	c.mark, c.span = s.TAT, s.Refunded
+}
+
+// setTAT is setBucket where nothing is refunded.
+func (c *count) setTAT(tat clock.Mark) {
+	c.changed = c.changed || c.mark != tat
+	c.mark = tat
+}
 
 func (c *count) window() fixedwindow.State {
 	return fixedwindow.State{Start: c.mark, End: clock.Mark(c.span),
@@ -83,6 +88,7 @@ func (c *count) window() fixedwindow.State {
 }
 
 func (c *count) setWindow(s fixedwindow.State) {
+	c.changed = c.changed || c.window() != s
 	c.mark, c.span, c.used, c.previous, c.generation = s.Start, uint64(s.End), s.Used, s.Count, s.Number
 }
 
@@ -92,6 +98,7 @@ func (c *count) counter() slidingcounter.State {
 }
 
 func (c *count) setCounter(s slidingcounter.State) {
+	c.changed = c.changed || c.counter() != s
 	c.mark, c.span, c.previous, c.used = s.Start, uint64(s.Span), s.Prev, s.Cur
 	c.idle, c.undone, c.generation = s.Idle, s.Undone, s.Number
 }
@@ -119,7 +126,10 @@ func (c *count) leaky() leakybucket.State {
 	return leakybucket.State{Next: c.mark, Charged: time.Duration(c.span)}
 }
 
-func (c *count) setLeaky(s leakybucket.State) { c.mark, c.span = s.Next, uint64(s.Charged) }
+func (c *count) setLeaky(s leakybucket.State) {
+	c.changed = c.changed || c.leaky() != s
+	c.mark, c.span = s.Next, uint64(s.Charged)
+}
 
 func (c *count) clone() count {
 	next := *c
@@ -137,6 +147,7 @@ func (s *State) Bucket() tokenbucket.State { return s.count.bucket() }
 func (s *State) SetBucket(b tokenbucket.State) {
 	s.count.setBucket(b)
 	s.count.void()
+	s.count.changed = false
 }
 
 // Bare is the state of a token bucket without waiters and without the mark of its
@@ -232,6 +243,7 @@ func (m *Machine) Move(s *State, by time.Duration) {
 			k.until = k.until.Add(by)
 		}
 	}
+	s.count.changed = false // no step
 }
 
 const tag = 'L'

@@ -107,7 +107,9 @@ func (c *count) warmed() warmBucket { return warmBucket{c.bucket(), c.more.warmi
 
 func (c *count) setWarmed(b warmBucket) {
 	c.setBucket(b.State)
-	c.ownMore().warming = b.warming
+	if w := &c.ownMore().warming; *w != b.warming {
+		*w, c.changed = b.warming, true
+	}
 }
 
 // at returns the bucket at a mark. It is full from the least mark on at which its clock has

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/internal/assert"
 	"github.com/sluice-go/sluice/core/retry"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -11,6 +12,13 @@ import (
 // Advance returns what has to be done after an event and changes the call in place.
 // An event that does not fit the phase of the call or the attempt changes nothing.
 func (p *Plan) Advance(c *Call, e *Event, now clock.Mark) Effect {
+	if assert.On {
+		return p.assertAdvance(c, e, now)
+	}
+	return p.advance(c, e, now)
+}
+
+func (p *Plan) advance(c *Call, e *Event, now clock.Mark) Effect {
 	a := c.Try(e.Attempt)
 	if a == nil {
 		return Effect{}

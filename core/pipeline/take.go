@@ -8,6 +8,7 @@ import (
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/fallback"
+	"github.com/sluice-go/sluice/core/internal/assert"
 	"github.com/sluice-go/sluice/core/retry"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -66,6 +67,9 @@ func (p *Plan) Take(h Host, c *Call, e Effect, now clock.Mark) {
 		}
 		if e.LeaveFrom > e.LeaveTo {
 			p.leave(h, c, &e)
+		}
+		if assert.On {
+			p.assertEffect(c, &e)
 		}
 		switch e.Do {
 		case Enter:

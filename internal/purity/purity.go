@@ -50,13 +50,17 @@ var standard = map[string]bool{
 	"strconv": true, "strings": true, "time": true,
 }
 
-// textFiles may depend on a build tag: they say whether errors have texts. Decisions do
-// not depend on it, which the conformance vectors prove for every build.
-var textFiles = map[string]bool{"reducer/texts.go": true, "reducer/codes.go": true}
+// switches are the files that may depend on a build tag, with the constant that each declares:
+// whether errors have texts, and whether assertions panic. Decisions do not depend on them, which
+// the conformance vectors prove for every build.
+var switches = map[string]string{
+	"reducer/texts.go": "ErrorTexts", "reducer/codes.go": "ErrorTexts",
+	"core/internal/assert/on.go": "On", "core/internal/assert/off.go": "On",
+}
 
-// isTextSwitch reports whether a file declares the constant ErrorTexts and nothing
-// else.
-func isTextSwitch(file *ast.File) bool {
+// declaresSwitch reports whether a file declares the constant of a name, true or false, and
+// nothing else.
+func declaresSwitch(file *ast.File, name string) bool {
 	if len(file.Decls) != 1 {
 		return false
 	}
@@ -65,7 +69,7 @@ func isTextSwitch(file *ast.File) bool {
 		return false
 	}
 	s := d.Specs[0].(*ast.ValueSpec)
-	if len(s.Names) != 1 || s.Names[0].Name != "ErrorTexts" || len(s.Values) != 1 {
+	if len(s.Names) != 1 || s.Names[0].Name != name || len(s.Values) != 1 {
 		return false
 	}
 	value, ok := s.Values[0].(*ast.Ident)
@@ -221,7 +225,7 @@ func (c *checker) parse(importPath string) ([]*ast.File, error) {
 			return nil, err
 		}
 		matches, err := build.Default.MatchFile(folder, name)
-		if textFiles[file] && err == nil && isTextSwitch(parsed) {
+		if name := switches[file]; name != "" && err == nil && declaresSwitch(parsed, name) {
 			if parsed.Comments = nil; matches {
 				files = append(files, parsed)
 			}

@@ -58,7 +58,7 @@ func TestPlanted(t *testing.T) {
 	// Every rule there is must have been shown to fire.
 	for _, rule := range []string{
 		"import", "time", "clock", "goroutine", "channel", "map-range", "variable", "panic", "recover",
-		"close", "println", "float", "math", "binary", "constraint", "language", "types",
+		"close", "println", "float", "math", "assertion", "binary", "constraint", "language", "types",
 	} {
 		if !slices.ContainsFunc(got, func(found string) bool { return strings.HasSuffix(found, " "+rule) }) {
 			t.Errorf("rule %q never fired", rule)

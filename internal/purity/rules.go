@@ -5,6 +5,7 @@ import (
 	"go/token"
 	"go/types"
 	"path"
+	"strings"
 )
 
 // fromTime is what the core may use of package time: lengths, never moments.
@@ -62,6 +63,10 @@ func (c *checker) rules(p *pkg, file *ast.File) {
 			case ranges(p, node.X, isChan):
 				c.at(node, "channel", "the core has no channels")
 			}
+		case *ast.CallExpr:
+			if c.asserts(p, node) && !c.guarded(p, above, node) {
+				c.at(node, "assertion", "a program without assertions runs it: call it in an if of assert.On, or in a function assert...")
+			}
 		case *ast.Ident:
 			c.use(p, node)
 		case *ast.BinaryExpr:
@@ -78,11 +83,65 @@ func (c *checker) rules(p *pkg, file *ast.File) {
 	})
 }
 
+// assertFile is the one file that may panic, and assertPackage its package.
+const (
+	assertPackage = "core/internal/assert"
+	assertFile    = assertPackage + "/assert.go"
+)
+
+// asserts reports whether a call is one of an assertion: of the package for them, or of a function
+// of the core that has the name of one.
+func (c *checker) asserts(p *pkg, call *ast.CallExpr) bool {
+	f, ok := calleeOf(p, call)
+	return ok && f.Pkg() != nil && c.isPure(f.Pkg().Path()) &&
+		(f.Pkg().Path() == path.Join(c.module, assertPackage) || isAssertion(f.Name()))
+}
+
+// isAssertion reports whether a function has the name of one that asserts.
+func isAssertion(name string) bool { return strings.HasPrefix(strings.ToLower(name), "assert") }
+
+// guarded reports whether a node is in the body of an if of assert.On, or in a function that
+// asserts itself.
+func (c *checker) guarded(p *pkg, above []ast.Node, node ast.Node) bool {
+	for _, outer := range above {
+		switch outer := outer.(type) {
+		case *ast.FuncDecl:
+			if isAssertion(outer.Name.Name) {
+				return true
+			}
+		case *ast.IfStmt:
+			on, ok := outer.Cond.(*ast.SelectorExpr)
+			if !ok || outer.Body.Pos() > node.Pos() || outer.Body.End() < node.End() {
+				continue
+			}
+			if object := p.info.Uses[on.Sel]; object != nil && object.Pkg() != nil && object.Pkg().Path() == path.Join(c.module, assertPackage) && on.Sel.Name == "On" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// calleeOf returns the function or method that a call names.
+func calleeOf(p *pkg, call *ast.CallExpr) (*types.Func, bool) {
+	var name *ast.Ident
+	switch f := ast.Unparen(call.Fun).(type) {
+	case *ast.Ident:
+		name = f
+	case *ast.SelectorExpr:
+		name = f.Sel
+	default:
+		return nil, false
+	}
+	f, ok := p.info.Uses[name].(*types.Func)
+	return f, ok
+}
+
 // use reports names of impure objects.
 func (c *checker) use(p *pkg, name *ast.Ident) {
 	object := p.info.Uses[name]
 	if builtin, ok := object.(*types.Builtin); ok {
-		if why, ok := notBuiltin[builtin.Name()]; ok {
+		if why, ok := notBuiltin[builtin.Name()]; ok && (builtin.Name() != "panic" || c.nameOf(name) != assertFile) {
 			c.at(name, builtin.Name(), "%s", why)
 		}
 		return
