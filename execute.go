@@ -126,13 +126,13 @@ func (b *Breaker) admit(ctx context.Context) (reducer.Permit, error) {
 	return permit, nil
 }
 
-func (b *Breaker) classifies() bool { return b.Classifier != nil }
+func (b *Breaker) classifies() bool { return b.settings.Classifier != nil }
 
 func (b *Breaker) result(ctx context.Context, value any, err error) (meaning, error) {
-	if err == nil && b.Classifier == nil {
+	if err == nil && b.settings.Classifier == nil {
 		return meaning{outcome: reducer.OK}, nil
 	}
-	outcome, told, after, err := b.outcome(ctx, "breaker", value, err)
+	outcome, told, after, err := b.settings.outcome(ctx, "breaker", value, err)
 	if !told {
 		after = 0
 	}
