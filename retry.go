@@ -106,11 +106,13 @@ func (r *Retrier) succeeded(ctx context.Context, c *retrying) {
 // retrying is a call under a Retrier.
 type retrying struct {
 	state retry.State
-	seed  uint64     // 0 before the first failure
-	last  error      // of the attempt before
-	began clock.Mark // where attempts are informed, their time is bounded, or the call has events or a delay of its own
-	heard bool       // the call has events
-	took  uint64     // what the budget took for the attempt
+	seed  uint64 // 0 before the first failure
+	last  error  // of the attempt before
+	// earlier has the errors of all attempts before the present one.
+	earlier runner.Earlier
+	began   clock.Mark // where attempts are informed, their time is bounded, or the call has events or a delay of its own
+	heard   bool       // the call has events
+	took    uint64     // what the budget took for the attempt
 }
 
 // tally counts how an attempt ended in a budget of tokens.
@@ -186,7 +188,7 @@ func (r *Retrier) next(ctx context.Context, c *retrying, value any, err error) (
 	default:
 		end.Reason = verdict.Reason
 		r.report(ctx, c, &end)
-		return false, &RetryError{Step: "retry", Reason: verdict.Reason, Attempts: int(c.state.Attempt), Err: err}
+		return false, &RetryError{Step: "retry", Reason: verdict.Reason, Attempts: int(c.state.Attempt), Err: err, Earlier: c.earlier.List()}
 	}
 	runner.Pause(ctx, verdict.Until.Sub(now))
 	if over := cancelled(ctx, err); over != nil {
@@ -195,6 +197,7 @@ func (r *Retrier) next(ctx context.Context, c *retrying, value any, err error) (
 		return false, over
 	}
 	c.last = err
+	c.earlier.Add(err)
 	return true, nil
 }
 
