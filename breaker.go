@@ -43,7 +43,7 @@ func NewBreaker(c breaker.Config, options ...Option) (*Breaker, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := newSettings("Breaker", optionClock|optionLogger|optionClassify|optionRequestID|optionClassifyResult, options)
+	s, err := newSettings("Breaker", optionClock|optionLogger|optionClassifies|optionRequestID|optionClassifyResult, options)
 	if err != nil {
 		return nil, err
 	}

@@ -387,7 +387,7 @@ func (s *settings) Classify(ctx context.Context, err error) (o reducer.Outcome, 
 		after, hasRetryAfter = carrier.RetryAfter()
 	}
 	_, late := own.(*TimeoutError)
-	if outcomer && !(s.classify != nil && (refused || late)) {
+	if outcomer && !(s.classifies() && (refused || late)) {
 		if o = runner.Classified(own.Outcome()); o != 0 {
 			return o, hasRetryAfter, after
 		}
@@ -397,8 +397,8 @@ func (s *settings) Classify(ctx context.Context, err error) (o reducer.Outcome, 
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return reducer.Cancelled, false, 0
 	}
-	if s.classify != nil {
-		if o = runner.Classified(s.classify(err)); o != 0 {
+	if s.classifies() {
+		if o = s.meaning(err, refused || late); o != 0 {
 			return o, hasRetryAfter, after
 		}
 		if refused || late {

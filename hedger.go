@@ -14,7 +14,7 @@ type Hedger struct{ pipeline *Pipeline }
 
 // NewHedge makes a hedge. The step of its events and errors is "hedge".
 func NewHedge(c hedge.Config, options ...Option) (*Hedger, error) {
-	if _, err := newSettings("Hedger", optionClock|optionSeed|optionLogger|optionClassify|optionRequestID|optionClassifyResult|optionAttemptInfo, options); err != nil {
+	if _, err := newSettings("Hedger", optionClock|optionSeed|optionLogger|optionClassifies|optionRequestID|optionClassifyResult|optionAttemptInfo, options); err != nil {
 		return nil, err
 	}
 	if _, err := hedge.New(c); err != nil {

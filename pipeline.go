@@ -42,6 +42,9 @@ func compiled(p pipeline.Policy) (*pipeline.Plan, error) {
 // New activates a policy.
 func New(p pipeline.Policy, options ...Option) (*Pipeline, error) {
 	set := applied(options)
+	if set.wrong != nil {
+		return nil, set.wrong
+	}
 	plan, err := compiled(p.WithEpoch(set.Epoch))
 	if err != nil {
 		return nil, err

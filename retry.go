@@ -35,7 +35,7 @@ func NewRetry(c retry.Config, options ...Option) (*Retrier, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := newSettings("Retrier", optionClock|optionSeed|optionClassify|optionLogger|optionRequestID|optionClassifyResult|optionAttemptInfo|optionDelay, options)
+	s, err := newSettings("Retrier", optionClock|optionSeed|optionClassifies|optionLogger|optionRequestID|optionClassifyResult|optionAttemptInfo|optionDelay, options)
 	if err != nil {
 		return nil, err
 	}
