@@ -17,13 +17,13 @@ import (
 // Breaker is a circuit breaker alone. It is safe for concurrent use. NewBreaker
 // makes one; a zero Breaker refuses every call.
 type Breaker struct {
-	*settings
-	events emitter
-	mu     sync.Mutex
-	cell   cell.Cell
-	core   *breaker.Core // of the cell
-	out    reducer.Out
-	timed  bool // every step needs the time
+	settings *settings
+	events   emitter
+	mu       sync.Mutex
+	cell     cell.Cell
+	core     *breaker.Core // of the cell
+	out      reducer.Out
+	timed    bool // every step needs the time
 	// slowOver is that of the configuration, since the mark of the latest change,
 	// clock.Always before.
 	slowOver time.Duration
@@ -43,14 +43,14 @@ func NewBreaker(c breaker.Config, options ...Option) (*Breaker, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := newSettings("Breaker", optionClock|optionLogger|optionClassify|optionRequestID|optionClassifyResult, options)
+	s, err := newSettings("Breaker", optionClock|optionLogger|optionClassifies|optionRequestID|optionClassifyResult, options)
 	if err != nil {
 		return nil, err
 	}
 	b := &Breaker{settings: s, since: clock.Always}
 	b.events.begin("breaker", s)
 	b.openUntil.Store(int64(clock.Always))
-	b.put(maker.New(b.Now()), c)
+	b.put(maker.New(b.settings.Now()), c)
 	return b, nil
 }
 
@@ -66,7 +66,7 @@ func (b *Breaker) step(a reducer.Action) (after breaker.Mode) {
 	b.mu.Lock()
 	// Refusals without the lock end before the mark of the step is read.
 	b.openUntil.Store(int64(clock.Always))
-	now := b.Now()
+	now := b.settings.Now()
 	b.cell.Step(reducer.Action{Kind: reducer.Tick}, now, &b.out)
 	before, due := b.core.Mode, len(b.out)
 	b.cell.Step(a, now, &b.out)
@@ -174,7 +174,7 @@ func (b *Breaker) enter() (permit reducer.Permit, ok bool, why reducer.Reason, a
 			return reducer.Permit{}, false, reducer.ReasonCapacity, -1, at
 		}
 		// It was open until then at the mark that is read between the two loads.
-		now := b.Now()
+		now := b.settings.Now()
 		if now < clock.Mark(until) && b.openUntil.Load() == until {
 			return reducer.Permit{}, false, reducer.ReasonOpen, clock.Mark(until).Sub(now), b.rejectedAt(now)
 		}
@@ -182,7 +182,7 @@ func (b *Breaker) enter() (permit reducer.Permit, ok bool, why reducer.Reason, a
 	b.mu.Lock()
 	now := clock.Always
 	if b.timed || heard {
-		now = b.Now()
+		now = b.settings.Now()
 	}
 	if heard {
 		at = now
@@ -195,7 +195,7 @@ func (b *Breaker) enter() (permit reducer.Permit, ok bool, why reducer.Reason, a
 		return permit, true, reducer.NoReason, 0, at
 	}
 	if now == clock.Always {
-		now = b.Now()
+		now = b.settings.Now()
 	}
 	if until, rejected := b.core.RejectOpen(now); rejected {
 		b.mu.Unlock()
@@ -255,14 +255,14 @@ func (b *Breaker) record(p reducer.Permit, m meaning) {
 		// one more outcome makes the minimum.
 		now := clock.Always
 		if b.core.Failed > 0 {
-			now = b.Now()
+			now = b.settings.Now()
 		}
 		if b.cell.Exit(p, now) {
 			b.mu.Unlock()
 			return
 		}
 	}
-	b.count(p, m, b.Now(), -1)
+	b.count(p, m, b.settings.Now(), -1)
 }
 
 // count steps the cell with an outcome and unlocks the mutex, which the caller holds. took
@@ -294,7 +294,7 @@ func (b *Breaker) measure(took time.Duration) {
 
 // recordAt is record for a breaker that needs the time, or whose calls have a listener.
 func (b *Breaker) recordAt(ctx context.Context, p reducer.Permit, m meaning, err error) {
-	o, now, took := m.outcome, b.Now(), time.Duration(-1)
+	o, now, took := m.outcome, b.settings.Now(), time.Duration(-1)
 	if p.Mark == clock.Always {
 		p.Mark = now // a call whose beginning is not known is not slow
 	} else {
@@ -379,7 +379,7 @@ func (b *Breaker) Configure(c breaker.Config) error {
 		return err
 	}
 	b.mu.Lock()
-	now := b.Now()
+	now := b.settings.Now()
 	b.put(cell.Adopt(maker, b.cell, now, &b.out), c)
 	b.unlock(cause{})
 	b.events.configured(now)

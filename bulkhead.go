@@ -16,9 +16,9 @@ import (
 // Bulkhead bounds how many run at once. It is safe for concurrent use. NewBulkhead
 // makes one; a zero Bulkhead refuses every caller.
 type Bulkhead struct {
-	*settings
-	events emitter
-	cell   *runner.LockedCell
+	settings *settings
+	events   emitter
+	cell     *runner.LockedCell
 }
 
 // NewBulkhead makes a bulkhead whose places are free.
@@ -33,7 +33,7 @@ func NewBulkhead(c bulkhead.Config, options ...Option) (*Bulkhead, error) {
 	}
 	b := &Bulkhead{settings: s}
 	b.events.begin("bulkhead", s)
-	b.cell = runner.NewLockedCell(maker.New(b.Now()), b.Now, c.Lease > 0, func(e runner.Event) { b.events.emit(noContext, e.At, (*Event)(&e)) })
+	b.cell = runner.NewLockedCell(maker.New(b.settings.Now()), b.settings.Now, c.Lease > 0, func(e runner.Event) { b.events.emit(noContext, e.At, (*Event)(&e)) })
 	return b, nil
 }
 
@@ -70,7 +70,7 @@ func (b *Bulkhead) TryAcquireN(n uint32) (Place, bool) {
 	x.Lock()
 	if x.Busy() {
 		x.Unlock()
-		answer := x.Step(reducer.Action{Kind: reducer.TryAcquire, Cost: n}, b.Now())
+		answer := x.Step(reducer.Action{Kind: reducer.TryAcquire, Cost: n}, b.settings.Now())
 		return Place{b, answer.Permit}, answer.Verdict == reducer.Admit
 	}
 	// While there are no waiters and no leases, time does not change the answer.
@@ -82,7 +82,7 @@ func (b *Bulkhead) TryAcquireN(n uint32) (Place, bool) {
 
 // tryAcquire is TryAcquireN of a bulkhead with a listener.
 func (b *Bulkhead) tryAcquire(n uint32) (Place, bool) {
-	now := b.Now()
+	now := b.settings.Now()
 	answer := b.cell.Step(reducer.Action{Kind: reducer.TryAcquire, Cost: n}, now)
 	b.events.answered(noContext, "", max(1, n), answer, now)
 	return Place{b, answer.Permit}, answer.Verdict == reducer.Admit
@@ -104,7 +104,7 @@ func (b *Bulkhead) AcquireN(ctx context.Context, n uint32) (Place, error) {
 	}
 	began := clock.Always
 	if b.events.on() {
-		began = b.Now()
+		began = b.settings.Now()
 	}
 	permit, ok, answer, w := b.cell.EnterOrAcquire(n, began)
 	if began != clock.Always {
@@ -126,20 +126,20 @@ func (b *Bulkhead) AcquireN(ctx context.Context, n uint32) (Place, error) {
 	case <-w.Ready:
 	case <-ctx.Done():
 		switch {
-		case w.Leave(b.Now()):
+		case w.Leave(b.settings.Now()):
 			w.Free()
 		case w.Effect.Kind == reducer.Grant:
 			b.cell.ExitOrRelease(w.Effect.Permit, clock.Always)
 		}
 		if began != clock.Always {
-			b.events.waited(ctx, max(1, n), reducer.Effect{}, began, b.Now())
+			b.events.waited(ctx, max(1, n), reducer.Effect{}, began, b.settings.Now())
 		}
 		return Place{}, cancelled(ctx, nil)
 	}
 	effect := w.Effect
 	w.Free()
 	if began != clock.Always {
-		b.events.waited(ctx, max(1, n), effect, began, b.Now())
+		b.events.waited(ctx, max(1, n), effect, began, b.settings.Now())
 	}
 	if effect.Kind == reducer.Grant {
 		return Place{b, effect.Permit}, nil
@@ -171,7 +171,7 @@ func (p Place) release() bool {
 // released emits that a place was released which was acquired at a mark, clock.Always where
 // that is not known.
 func (b *Bulkhead) released(since clock.Mark) {
-	now, held := b.Now(), time.Duration(0)
+	now, held := b.settings.Now(), time.Duration(0)
 	if since != clock.Always {
 		held = now.Sub(since)
 	}
@@ -185,7 +185,7 @@ func (p Place) Renew() bool {
 }
 
 func (p Place) step(kind reducer.Kind) bool {
-	return p.bulkhead != nil && p.bulkhead.cell.Step(reducer.Action{Kind: kind, Permit: p.permit}, p.bulkhead.Now()).Verdict == reducer.Done
+	return p.bulkhead != nil && p.bulkhead.cell.Step(reducer.Action{Kind: kind, Permit: p.permit}, p.bulkhead.settings.Now()).Verdict == reducer.Done
 }
 
 // Do runs fn in a place. A panic releases the place and continues.
@@ -209,6 +209,6 @@ func (b *Bulkhead) Configure(c bulkhead.Config) error {
 		return err
 	}
 	b.cell.Adopt(maker, c.Lease > 0)
-	b.events.configured(b.Now())
+	b.events.configured(b.settings.Now())
 	return nil
 }

@@ -38,8 +38,8 @@ func (p *Pipeline) Begin(ctx context.Context, q Request) (*Call, error) {
 func (c *Call) Context() context.Context { return c.engine.Context() }
 
 // Limits appends what Pipeline.Limits does for the request of the call, at the mark at
-// which the call was admitted, so that the clock is not read again. It is for before
-// Done, and not at the same time; after Done it appends nothing.
+// which the call was admitted, so that the clock is not read again. After Done it appends
+// nothing.
 func (c *Call) Limits(dst []LimitState) []LimitState {
 	c.engine.Limits(func(s runner.LimitState) { dst = append(dst, LimitState(s)) })
 	return dst

@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -373,4 +374,64 @@ func TestLimitsOfTwoPhases(t *testing.T) {
 			assert.Empty(t, call.Limits(nil))
 		})
 	}
+}
+
+// TestLimitsBesideDone reads the limits of a call while another goroutine ends it and begins
+// calls of another key: they are those of its own key, or none.
+func TestLimitsBesideDone(t *testing.T) {
+	for _, steps := range [][]string{{"limit: {rate: 10/1h, per: key}"}, {"hedge: {after: 1h}", "limit: {rate: 10/1h, per: [key, ip]}"}} {
+		p := guarded(t, steps)
+		begin := func(key string, cost uint32) *sluice.Call {
+			call, err := p.Begin(t.Context(), sluice.Request{Key: key, Cost: cost, Lookup: func(string) string { return "x" }})
+			require.NoError(t, err)
+			return call
+		}
+		end := func(call *sluice.Call) {
+			call.Done(sluice.OutcomeOK)
+			call.Release()
+		}
+		end(begin("own", 5))
+		var readers sync.WaitGroup
+		for range 300 {
+			call := begin("own", sluice.NoCost)
+			started := make(chan struct{})
+			readers.Go(func() {
+				close(started)
+				for range 20 {
+					for _, limit := range call.Limits(nil) {
+						assert.EqualValues(t, 5, limit.Free)
+					}
+				}
+			})
+			<-started
+			end(call)
+			for range 10 {
+				end(begin("other", sluice.NoCost))
+			}
+		}
+		readers.Wait()
+	}
+}
+
+// TestListenNil adds no listener, wherever one can be added.
+func TestListenNil(t *testing.T) {
+	p := guarded(t, []string{"limit: 1/1h"})
+	set := must(sluice.Parse("p.yaml", []byte("version: 1\npolicies: {p: {steps: [{limit: 1/1h}]}}\n")))
+	l, b, w := limited(t, rate(1, time.Hour)), broken(t, breakerConfig()), walled(t, places(1, 0))
+	keyed := must(sluice.NewKeyedLimiter(rate(1, time.Hour)))
+	r, h := sluice.Must(sluice.NewRetry(sluice.RetryConfig{})), sluice.Must(sluice.NewHedge(sluice.HedgeConfig{After: time.Hour}))
+	for _, stop := range []func(){
+		p.Listen(nil), p.Observe(nil), set.Listen(nil), set.Observe(nil), l.Listen(nil), keyed.Listen(nil), b.Listen(nil), w.Listen(nil),
+		r.Listen(nil, sluice.EventRetry), h.Listen(nil), (*sluice.Pipeline)(nil).Listen(nil), new(sluice.Hedger).Listen(nil),
+	} {
+		defer stop()
+	}
+	for range 2 { // the second one is refused
+		for _, g := range []sluice.Guard{p, set.Pipeline("p"), b, w, r, h} {
+			_ = sluice.WrapRun(g, good)(t.Context())
+		}
+		l.Allow()
+		keyed.Allow("a")
+	}
+	require.NoError(t, set.Reload("p.yaml", []byte("version: 1\npolicies: {p: {steps: [{limit: 2/1h}]}}\n")))
 }

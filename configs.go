@@ -55,13 +55,15 @@ type (
 type Share = reducer.Share
 
 // Percent returns a share: Percent(50) is one half, Percent(0.1) one in a thousand.
-// It has four digits after the point. A value outside 0 to 400,000 has no share: the
-// result is 0, which configurations treat as not set.
+// It has four digits after the point. 0 is not set: the default holds. Where a number is no
+// share, a constructor that gets the result returns an error: one below 0.0001 beside 0,
+// above 400,000, or NaN.
 func Percent(p float64) Share {
-	if !(p >= 0 && p <= 400_000) {
-		return Share{}
+	millionths := math.Round(p * reducer.Whole / 100)
+	if p != 0 && !(p > 0 && millionths >= 1 && p <= 400_000) {
+		return reducer.NoShare()
 	}
-	return reducer.Millionths(uint32(math.Round(p * reducer.Whole / 100)))
+	return reducer.Millionths(uint32(millionths))
 }
 
 // The algorithms of a limit.

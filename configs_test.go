@@ -2,7 +2,6 @@ package sluice_test
 
 import (
 	"context"
-	"math"
 	"testing"
 	"time"
 
@@ -53,10 +52,4 @@ func TestConfigsHaveDefaults(t *testing.T) {
 		{Config: sluice.HedgeConfig{Percentile: sluice.Percent(95)}},
 	}})
 	require.NoError(t, err)
-}
-
-func TestPercent(t *testing.T) {
-	for p, want := range map[float64]string{50: "50%", 0.1: "0.1%", 33.3333: "33.3333%", 99.99: "99.99%", 100: "100%", -1: "0%", math.NaN(): "0%", math.Inf(1): "0%", 1e9: "0%"} {
-		assert.Equal(t, want, sluice.Percent(p).String(), p)
-	}
 }

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"reflect"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/sluice-go/sluice/internal/runner"
@@ -93,6 +96,11 @@ func (e *TimeoutError) Outcome() reducer.Outcome { return reducer.Fail }
 func (e *TimeoutError) Unwrap() error { return e.Err }
 
 // RetryError says why a retry step gave up.
+//
+// errors.Is and errors.As find the errors of the last attempt first, and then those of
+// Earlier. How an attempt ended is asked of the last one alone: ErrRejected, ErrInjected,
+// context.DeadlineExceeded and context.Canceled, the error types of this module, and
+// interfaces, as an Outcomer or one with a method Timeout.
 type RetryError struct {
 	Policy string
 	Step   string
@@ -103,6 +111,9 @@ type RetryError struct {
 	Attempts int
 	// Err is the error of the last attempt.
 	Err error
+	// Earlier are the errors of the attempts before, in their order: of more than four the
+	// first two and the latest two.
+	Earlier []error
 }
 
 // Error implements error.
@@ -120,6 +131,44 @@ func (e *RetryError) Error() string {
 
 // Unwrap returns the error of the last attempt.
 func (e *RetryError) Unwrap() error { return e.Err }
+
+// Is lets errors.Is find the errors of Earlier.
+func (e *RetryError) Is(target error) bool {
+	switch target {
+	case ErrRejected, ErrInjected, context.DeadlineExceeded, context.Canceled:
+		return false
+	}
+	return slices.ContainsFunc(e.Earlier, func(err error) bool { return errors.Is(err, target) })
+}
+
+// As lets errors.As find the errors of Earlier, the latest of them first.
+func (e *RetryError) As(target any) bool {
+	if asksHow(reflect.TypeOf(target).Elem()) {
+		return false
+	}
+	if errors.As(e.Err, target) {
+		return true
+	}
+	for _, err := range slices.Backward(e.Earlier) {
+		if errors.As(err, target) {
+			return true
+		}
+	}
+	return false
+}
+
+// asksHow reports whether a type asks how an attempt ended: an interface or a type of this
+// module.
+func asksHow(t reflect.Type) bool {
+	if t.Kind() == reflect.Interface {
+		return true
+	}
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	const own = "github.com/sluice-go/sluice"
+	return t.PkgPath() == own || strings.HasPrefix(t.PkgPath(), own+"/")
+}
 
 // CancelError says that the caller cancelled. It adds to the error of the caller's
 // context its cause and the error of the last attempt.
@@ -228,11 +277,12 @@ func (e *UnknownPolicyError) Outcome() reducer.Outcome { return reducer.Ignore }
 type zeroError string
 
 const (
-	errNoMechanism  zeroError = "sluice: a nil Mechanism; NewLimiter, NewBreaker and NewBulkhead make one"
+	errNoMechanism  zeroError = "sluice: a nil Mechanism; NewLimiter, NewBreaker, NewBulkhead and NewRetry make one"
 	errZeroLimiter  zeroError = "sluice: a zero Limiter; NewLimiter makes one"
 	errZeroBreaker  zeroError = "sluice: a zero Breaker; NewBreaker makes one"
 	errZeroBulkhead zeroError = "sluice: a zero Bulkhead; NewBulkhead makes one"
 	errZeroRetrier  zeroError = "sluice: a zero Retrier; NewRetry makes one"
+	errZeroHedger   zeroError = "sluice: a zero Hedger; NewHedge makes one"
 	errZeroExecutor zeroError = "sluice: a zero Executor; NewExecutor makes one"
 	errZeroQueue    zeroError = "sluice: a zero Queue; NewQueue makes one"
 )
@@ -268,35 +318,57 @@ type RetryAfterer interface {
 	RetryAfter() (after time.Duration, ok bool)
 }
 
-// classified is an error with an outcome.
-type classified struct {
-	error
-	outcome       reducer.Outcome
-	after         time.Duration
-	hasRetryAfter bool
+// OutcomeError is an error that Ignore or Throttle marked, as a guarded function returned it.
+// The mark stays, so that a policy around the one that returned the error counts it likewise;
+// Err is the error itself, and has the same text. Where a comparison by == has to find the
+// error, AbortOn or WithClassify says in its place what the error means, and it is returned
+// as it is.
+type OutcomeError struct {
+	// Err is what was marked.
+	Err error
+	// Result is Ignore or Throttle.
+	Result reducer.Outcome
+	// After is the retry delay of a Throttle; a negative one asks for no retry.
+	After time.Duration
 }
 
-func (e *classified) Outcome() reducer.Outcome          { return e.outcome }
-func (e *classified) RetryAfter() (time.Duration, bool) { return e.after, e.hasRetryAfter }
-func (e *classified) Unwrap() error                     { return e.error }
+// Error implements error: the text of Err.
+func (e *OutcomeError) Error() string {
+	if e.Err == nil {
+		return "sluice: " + e.Result.String()
+	}
+	return e.Err.Error()
+}
+
+// Unwrap returns Err.
+func (e *OutcomeError) Unwrap() error { return e.Err }
+
+// Outcome implements Outcomer: Result.
+func (e *OutcomeError) Outcome() reducer.Outcome { return e.Result }
+
+// RetryAfter implements RetryAfterer for a Throttle.
+func (e *OutcomeError) RetryAfter() (after time.Duration, ok bool) {
+	return e.After, e.Result == reducer.Throttle
+}
 
 // Ignore marks an error as neither success nor failure, for example a mistake of
-// the caller: it is not retried, and breakers do not count it. Ignore(nil) is nil.
+// the caller: it is not retried, and breakers do not count it. The result is an
+// *OutcomeError. Ignore(nil) is nil.
 func Ignore(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &classified{error: err, outcome: reducer.Ignore}
+	return &OutcomeError{Err: err, Result: reducer.Ignore}
 }
 
 // Throttle marks an error as a refusal by the dependency's own limit: it is
 // retried, not before retryAfter, and breakers do not count it. A negative retryAfter
-// asks for no retry. Throttle(nil, d) is nil.
+// asks for no retry. The result is an *OutcomeError. Throttle(nil, d) is nil.
 func Throttle(err error, retryAfter time.Duration) error {
 	if err == nil {
 		return nil
 	}
-	return &classified{error: err, outcome: reducer.Throttle, after: retryAfter, hasRetryAfter: true}
+	return &OutcomeError{Err: err, Result: reducer.Throttle, After: retryAfter}
 }
 
 // Classify implements runner.API.
@@ -315,7 +387,7 @@ func (s *settings) Classify(ctx context.Context, err error) (o reducer.Outcome, 
 		after, hasRetryAfter = carrier.RetryAfter()
 	}
 	_, late := own.(*TimeoutError)
-	if outcomer && !(s.classify != nil && (refused || late)) {
+	if outcomer && !(s.classifies() && (refused || late)) {
 		if o = runner.Classified(own.Outcome()); o != 0 {
 			return o, hasRetryAfter, after
 		}
@@ -325,8 +397,8 @@ func (s *settings) Classify(ctx context.Context, err error) (o reducer.Outcome, 
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return reducer.Cancelled, false, 0
 	}
-	if s.classify != nil {
-		if o = runner.Classified(s.classify(err)); o != 0 {
+	if s.classifies() {
+		if o = s.meaning(err, refused || late); o != 0 {
 			return o, hasRetryAfter, after
 		}
 		if refused || late {
@@ -365,8 +437,8 @@ func (s *settings) TimedOut(policy, step string, last error) error {
 }
 
 // GaveUp implements runner.API.
-func (s *settings) GaveUp(policy, step string, why reducer.Reason, note string, attempts int, last error) error {
-	return &RetryError{Policy: policy, Step: step, Reason: why, Note: note, Attempts: attempts, Err: last}
+func (s *settings) GaveUp(policy, step string, why reducer.Reason, note string, attempts int, last error, earlier []error) error {
+	return &RetryError{Policy: policy, Step: step, Reason: why, Note: note, Attempts: attempts, Err: last, Earlier: earlier}
 }
 
 // Injected implements runner.API.

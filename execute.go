@@ -9,20 +9,31 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// Guard guards functions: a *Pipeline, or a mechanism alone, which is a *Retrier or a
-// Mechanism.
+// Guard guards functions: a *Pipeline, a *Hedger or a Mechanism.
 type Guard interface{ isGuard() }
 
 func (p *Pipeline) isGuard() {}
 func (r *Retrier) isGuard()  {}
+func (h *Hedger) isGuard()   {}
 func (l *Limiter) isGuard()  {}
 func (b *Breaker) isGuard()  {}
 func (b *Bulkhead) isGuard() {}
 
-// Mechanism is a mechanism alone that admits a call and ends it: a *Limiter, a *Breaker or
-// a *Bulkhead.
+// Mechanism is a mechanism alone that runs functions on the goroutine of their caller: a
+// *Limiter, a *Breaker, a *Bulkhead or a *Retrier. A *Hedger runs them on others, see Hedge.
 type Mechanism interface {
 	Guard
+	// once returns the mechanism where it makes one attempt, nil for a Retrier.
+	once() single
+}
+
+func (l *Limiter) once() single  { return l }
+func (b *Breaker) once() single  { return b }
+func (b *Bulkhead) once() single { return b }
+func (r *Retrier) once() single  { return nil }
+
+// single is a mechanism that admits an attempt and ends it.
+type single interface {
 	admit(ctx context.Context) (reducer.Permit, error)
 	// classifies reports whether result needs the value.
 	classifies() bool
@@ -39,26 +50,31 @@ type meaning struct {
 
 // Execute runs fn under a mechanism alone and returns its value, or why fn did not run. A
 // limiter waits for a permit as Limiter.Wait does, a bulkhead for a place as
-// Bulkhead.Acquire. A breaker counts the result. A panic in fn releases what is held,
-// counts as a failure and continues. Retry is the same for a Retrier, Do for a Pipeline.
+// Bulkhead.Acquire. A breaker counts the result. A Retrier runs fn again as Retry does. A panic
+// in fn releases what is held, counts as a failure and continues. Do is the same for a
+// Pipeline, Hedge for a Hedger.
 // A mechanism that is nil refuses every call.
 func Execute[T any](ctx context.Context, m Mechanism, fn func(context.Context) (T, error)) (value T, err error) {
 	if m == nil {
 		return value, errNoMechanism
 	}
-	permit, err := m.admit(ctx)
+	one := m.once()
+	if one == nil {
+		return Retry(ctx, m.(*Retrier), fn)
+	}
+	permit, err := one.admit(ctx)
 	if err != nil {
 		return value, err
 	}
 	means := meaning{outcome: reducer.Fail}
-	defer func() { m.settle(ctx, permit, means, err) }()
+	defer func() { one.settle(ctx, permit, means, err) }()
 	value, err = fn(ctx)
 	means.outcome = runner.Unclassified(err) // where a classifier panics
 	var boxed any
-	if m.classifies() {
+	if one.classifies() {
 		boxed = value
 	}
-	means, err = m.result(ctx, boxed, err)
+	means, err = one.result(ctx, boxed, err)
 	return value, err
 }
 
@@ -126,13 +142,13 @@ func (b *Breaker) admit(ctx context.Context) (reducer.Permit, error) {
 	return permit, nil
 }
 
-func (b *Breaker) classifies() bool { return b.Classifier != nil }
+func (b *Breaker) classifies() bool { return b.settings.Classifier != nil }
 
 func (b *Breaker) result(ctx context.Context, value any, err error) (meaning, error) {
-	if err == nil && b.Classifier == nil {
+	if err == nil && b.settings.Classifier == nil {
 		return meaning{outcome: reducer.OK}, nil
 	}
-	outcome, told, after, err := b.outcome(ctx, "breaker", value, err)
+	outcome, told, after, err := b.settings.outcome(ctx, "breaker", value, err)
 	if !told {
 		after = 0
 	}
@@ -155,8 +171,8 @@ func apply[T any](ctx context.Context, g Guard, fn func(context.Context) (T, err
 		return Do(ctx, nil, fn)
 	case *Pipeline:
 		return Do(ctx, g, fn)
-	case *Retrier:
-		return Retry(ctx, g, fn)
+	case *Hedger:
+		return Hedge(ctx, g, fn)
 	}
 	return Execute(ctx, g.(Mechanism), fn)
 }

@@ -25,11 +25,11 @@ import (
 // as the other algorithms. Keys themselves are not stored.
 // NewKeyedLimiter makes one; a zero KeyedLimiter refuses every key.
 type KeyedLimiter struct {
-	*settings
-	events emitter
-	maker  cell.Maker
-	bucket *tokenbucket.Machine // nil for other algorithms
-	cells  *keyedcells.Cells
+	settings *settings
+	events   emitter
+	maker    cell.Maker
+	bucket   *tokenbucket.Machine // nil for other algorithms
+	cells    *keyedcells.Cells
 }
 
 // NewKeyedLimiter makes a limiter that no key has used. It has no queue:
@@ -88,7 +88,7 @@ func (l *KeyedLimiter) AllowN(key string, n uint32) bool {
 
 // allow is AllowN of a limiter without a listener.
 func (l *KeyedLimiter) allow(key string, n uint32) (ok bool) {
-	r, at, _ := l.cells.Use(key, l.Now())
+	r, at, _ := l.cells.Use(key, l.settings.Now())
 	if l.bucket != nil {
 		word := r.Word()
 		tat, admits := l.bucket.Take(clock.Mark(*word), n, at)
@@ -112,7 +112,7 @@ func (l *KeyedLimiter) try(r keyedcells.Ref, n uint32, at clock.Mark) reducer.An
 // allowHeard is AllowN of a limiter with a listener. name is the key in events.
 func (l *KeyedLimiter) allowHeard(key, name string, n uint32) bool {
 	var answer reducer.Answer
-	r, at, _ := l.cells.Use(key, l.Now())
+	r, at, _ := l.cells.Use(key, l.settings.Now())
 	if l.bucket != nil {
 		word := r.Word()
 		answer = peekBucket(l.bucket, clock.Mark(*word), n, at)
@@ -136,7 +136,7 @@ func (l *KeyedLimiter) Peek(key string, n uint32) (free uint32, after time.Durat
 	if l.settings == nil {
 		return 0, -1
 	}
-	now := l.Now()
+	now := l.settings.Now()
 	answer := l.peek(key, n, now)
 	if answer.Verdict == reducer.Admit {
 		return answer.Free, 0
@@ -165,7 +165,7 @@ func (l *KeyedLimiter) Len() (n int) {
 	if l.settings == nil {
 		return 0
 	}
-	now := l.Now()
+	now := l.settings.Now()
 	l.cells.Each(func(r keyedcells.Ref) {
 		if !r.Fresh(now) {
 			n++

@@ -4,16 +4,20 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/maphash"
+	"reflect"
 	"strconv"
 	"time"
 )
 
 // KeyedLimiterOf is a KeyedLimiter for keys of a comparable type, as numbers, addresses,
-// arrays and structs. Two keys are the same when they are equal by ==. It is safe for
-// concurrent use. NewKeyedLimiterOf makes one; a zero KeyedLimiterOf refuses every key.
+// arrays and structs. Two keys are the same when they are equal by ==. Keys that == does not
+// compare, as NaN and an any with a slice, are the same when their texts by KeyOf are. It is
+// safe for concurrent use. NewKeyedLimiterOf makes one; a zero KeyedLimiterOf refuses every key.
 type KeyedLimiterOf[K comparable] struct {
 	limiter *KeyedLimiter // nil for a zero KeyedLimiterOf
 	seeds   [2]maphash.Seed
+	// dynamic says that keys may have parts of types that are not comparable.
+	dynamic bool
 }
 
 // NewKeyedLimiterOf is NewKeyedLimiter for keys of a comparable type.
@@ -22,7 +26,7 @@ func NewKeyedLimiterOf[K comparable](c LimiterConfig, options ...Option) (*Keyed
 	if err != nil {
 		return nil, err
 	}
-	return &KeyedLimiterOf[K]{l, [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}}, nil
+	return &KeyedLimiterOf[K]{l, [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}, hasInterface(reflect.TypeFor[K]())}, nil
 }
 
 // hash is a key as the limiter has it: 128 bits by two seeds, so that clients cannot choose
@@ -30,9 +34,37 @@ func NewKeyedLimiterOf[K comparable](c LimiterConfig, options ...Option) (*Keyed
 type hash [16]byte
 
 func (l *KeyedLimiterOf[K]) hash(key K) (h hash) {
+	// A NaN has another hash each time, and no limit.
+	if l.dynamic && !reflect.ValueOf(key).Comparable() || key != key {
+		return l.hashText(KeyOf(key))
+	}
 	binary.LittleEndian.PutUint64(h[:8], maphash.Comparable(l.seeds[0], key))
 	binary.LittleEndian.PutUint64(h[8:], maphash.Comparable(l.seeds[1], key))
 	return h
+}
+
+func (l *KeyedLimiterOf[K]) hashText(text string) (h hash) {
+	binary.LittleEndian.PutUint64(h[:8], maphash.String(l.seeds[0], text))
+	binary.LittleEndian.PutUint64(h[8:], maphash.String(l.seeds[1], text))
+	return h
+}
+
+// hasInterface reports whether values of a type have a part whose type is known at run time
+// alone.
+func hasInterface(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Interface:
+		return true
+	case reflect.Array:
+		return hasInterface(t.Elem())
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if hasInterface(t.Field(i).Type) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Allow reports whether the key has a permit free now, and takes it.

@@ -60,6 +60,37 @@ func TestKeyedLimiterOfEqualKeys(t *testing.T) {
 	assert.False(t, addresses.Allow(netip.MustParseAddr("192.0.2.1")))
 }
 
+// TestKeyedLimiterOfKeysWithoutEquality limits keys that are not equal to themselves, and
+// those that == cannot compare.
+func TestKeyedLimiterOfKeysWithoutEquality(t *testing.T) {
+	nan := math.NaN()
+	numbers, err := sluice.NewKeyedLimiterOf[float64](rate(1, time.Hour))
+	require.NoError(t, err)
+	assert.True(t, numbers.Allow(nan))
+	assert.False(t, numbers.Allow(-nan))
+	free, _ := numbers.Peek(nan, 1)
+	assert.Zero(t, free)
+	assert.Equal(t, 1, numbers.Len())
+	type place struct {
+		user string
+		at   [2]complex128
+	}
+	places, err := sluice.NewKeyedLimiterOf[place](rate(1, time.Hour))
+	require.NoError(t, err)
+	for _, user := range []string{"ann", "ben"} {
+		key := place{user, [2]complex128{1, complex(0, nan)}}
+		assert.True(t, places.Allow(key))
+		assert.False(t, places.Allow(key))
+	}
+	type tagged struct{ tag any }
+	mixed, err := sluice.NewKeyedLimiterOf[tagged](rate(1, time.Hour))
+	require.NoError(t, err)
+	for _, tag := range []any{nil, nan, "a", []int{1}, []int{2}, map[string]int{"a": 1}, tagged{[]int{1}}} {
+		assert.True(t, mixed.Allow(tagged{tag}), "%v", tag)
+		assert.False(t, mixed.Allow(tagged{tag}), "%v", tag)
+	}
+}
+
 // TestKeyedLimiterOfEvents has a listener hear the text of the key.
 func TestKeyedLimiterOfEvents(t *testing.T) {
 	l, err := sluice.NewKeyedLimiterOf[account](rate(1, time.Hour))

@@ -21,10 +21,10 @@ import (
 // While no caller waits at a token bucket, its state is one atomic word; otherwise
 // a mutex guards it. NewLimiter makes one; a zero Limiter refuses every caller.
 type Limiter struct {
-	*settings
-	events emitter
-	word   atomic.Pointer[word] // nil for other algorithms
-	cell   *runner.LockedCell
+	settings *settings
+	events   emitter
+	word     atomic.Pointer[word] // nil for other algorithms
+	cell     *runner.LockedCell
 	// users of the state in the cell: waiters and the caller that steps it. The state
 	// also stays there until the last mark at which a reservation may return permits:
 	// one word is not enough for that. Guarded by cell.Lock.
@@ -56,8 +56,8 @@ func NewLimiter(c limiter.Config, options ...Option) (*Limiter, error) {
 	}
 	l := &Limiter{settings: s, until: clock.Always}
 	l.events.begin("limit", s)
-	now := l.Now()
-	l.cell = runner.NewLockedCell(maker.New(now), l.Now, false, nil)
+	now := l.settings.Now()
+	l.cell = runner.NewLockedCell(maker.New(now), l.settings.Now, false, nil)
 	if bucket != nil {
 		w := &word{bucket: bucket}
 		w.tat.Store(int64(now))
@@ -113,7 +113,7 @@ func (l *Limiter) AllowN(n uint32) bool {
 	if l.settings == nil {
 		return false
 	}
-	now := l.Now()
+	now := l.settings.Now()
 	if w := l.word.Load(); w != nil {
 		if tat, ok := w.take(n, now); tat != locked {
 			if l.events.on() {
@@ -181,7 +181,7 @@ func (l *Limiter) WaitN(ctx context.Context, n uint32) error {
 		return cancelled(ctx, nil)
 	}
 	if w := l.word.Load(); w != nil {
-		now := l.Now()
+		now := l.settings.Now()
 		if tat, ok := w.take(n, now); ok && tat != locked {
 			if l.events.on() {
 				l.events.admitted(ctx, "", n, now)
@@ -191,7 +191,7 @@ func (l *Limiter) WaitN(ctx context.Context, n uint32) error {
 	}
 	l.enter()
 	defer l.exit()
-	now := l.Now()
+	now := l.settings.Now()
 	a := reducer.Action{Kind: reducer.Acquire, Cost: n}
 	if at, ok := ctx.Deadline(); ok {
 		a = a.WithDeadline(now.Add(time.Until(at)))
@@ -207,18 +207,18 @@ func (l *Limiter) WaitN(ctx context.Context, n uint32) error {
 	case <-w.Ready:
 	case <-ctx.Done():
 		switch {
-		case w.Leave(l.Now()):
+		case w.Leave(l.settings.Now()):
 			w.Free()
 		case w.Effect.Kind == reducer.Grant:
-			l.cell.Step(reducer.Action{Kind: reducer.Cancel, Cost: n, Permit: w.Effect.Permit}, l.Now())
+			l.cell.Step(reducer.Action{Kind: reducer.Cancel, Cost: n, Permit: w.Effect.Permit}, l.settings.Now())
 		}
-		l.events.waited(ctx, n, reducer.Effect{}, now, l.Now())
+		l.events.waited(ctx, n, reducer.Effect{}, now, l.settings.Now())
 		return cancelled(ctx, nil)
 	}
 	effect := w.Effect
 	w.Free()
 	if l.events.on() {
-		l.events.waited(ctx, n, effect, now, l.Now())
+		l.events.waited(ctx, n, effect, now, l.settings.Now())
 	}
 	if effect.Kind == reducer.Grant {
 		return nil
@@ -230,7 +230,7 @@ func (l *Limiter) refusal(a reducer.Answer) error {
 	if a.Verdict == reducer.Admit {
 		return nil
 	}
-	after, ok := a.RetryAfter(l.Now())
+	after, ok := a.RetryAfter(l.settings.Now())
 	if !ok {
 		after = -1
 	}
@@ -243,7 +243,7 @@ func (l *Limiter) Peek(n uint32) (free uint32, after time.Duration) {
 	if l.settings == nil {
 		return 0, -1
 	}
-	now := l.Now()
+	now := l.settings.Now()
 	answer := l.peek(n, now)
 	if answer.Verdict == reducer.Admit {
 		return answer.Free, 0
@@ -279,7 +279,7 @@ func peekBucket(b *tokenbucket.Machine, tat clock.Mark, n uint32, now clock.Mark
 // Drain discards the free permits, because the service asked for a pause.
 func (l *Limiter) Drain() {
 	if l.settings != nil {
-		now := l.Now()
+		now := l.settings.Now()
 		l.step(reducer.Action{Kind: reducer.Drain}, now)
 		l.events.emit(noContext, now, &Event{Kind: decision.Drained})
 	}
@@ -306,7 +306,7 @@ func (l *Limiter) Reserve(n uint32, wait time.Duration) (Reservation, error) {
 	}
 	b := l.cell
 	b.Lock()
-	now := l.Now()
+	now := l.settings.Now()
 	l.lock()
 	if b.Busy() {
 		b.CatchUp(now)
@@ -336,7 +336,7 @@ func (r Reservation) Delay() time.Duration {
 	if r.shared == nil || r.shared.cancelled.Load() {
 		return 0
 	}
-	return max(0, r.shared.at.Sub(r.shared.limiter.Now()))
+	return max(0, r.shared.at.Sub(r.shared.limiter.settings.Now()))
 }
 
 // Cancel returns those permits on which no later reservation depends. Only the first
@@ -346,7 +346,7 @@ func (r Reservation) Cancel() {
 		return
 	}
 	l := r.shared.limiter
-	l.cell.Step(reducer.Action{Kind: reducer.Cancel, Cost: r.shared.cost, Permit: r.shared.permit}, l.Now())
+	l.cell.Step(reducer.Action{Kind: reducer.Cancel, Cost: r.shared.cost, Permit: r.shared.permit}, l.settings.Now())
 }
 
 // Configure changes the active limiter, as the policy reference says. An
@@ -361,7 +361,7 @@ func (l *Limiter) Configure(c limiter.Config) error {
 	}
 	b := l.cell
 	b.Lock()
-	now := l.Now()
+	now := l.settings.Now()
 	l.lock()
 	b.CatchUp(now)
 	b.Cell = cell.Adopt(maker, b.Cell, now, &b.Out)
@@ -408,7 +408,7 @@ func (l *Limiter) enter() {
 func (l *Limiter) exit() {
 	l.cell.Lock()
 	defer l.cell.Unlock()
-	l.unlock(l.Now())
+	l.unlock(l.settings.Now())
 }
 
 // stays reports whether the state is in the cell, and is not to be moved to the word at a

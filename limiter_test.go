@@ -374,3 +374,29 @@ func TestLimiterAloneSettlesNothing(t *testing.T) {
 		require.ErrorContains(t, l.Configure(c), want)
 	}
 }
+
+// TestLimiterAtAnEarlierMark: the word of a token bucket has no last mark, so it is stricter
+// than a policy, for which an earlier mark counts as the last one.
+func TestLimiterAtAnEarlierMark(t *testing.T) {
+	marks := new(marks)
+	l := must(sluice.NewLimiter(sluice.LimiterConfig{Count: 1, Period: time.Second, Burst: 2}, sluice.WithClock(marks)))
+	p := must(sluice.New(sluice.PolicyOf("p", sluice.LimiterConfig{Count: 1, Period: time.Second, Burst: 2}), sluice.WithClock(marks)))
+	both := func(at time.Duration) (alone, policy bool) {
+		marks.at = clock.Mark(at)
+		return l.Allow(), sluice.Run(t.Context(), p, good) == nil
+	}
+	alone, policy := both(10 * time.Second)
+	assert.True(t, alone && policy)
+	alone, policy = both(0)
+	assert.False(t, alone)
+	assert.True(t, policy)
+	for range 10 {
+		alone, policy = both(0)
+		assert.False(t, alone || policy, "no mark mints permits")
+	}
+}
+
+// marks is a clock that is set, also back.
+type marks struct{ at clock.Mark }
+
+func (m *marks) Now() clock.Mark { return m.at }

@@ -1,6 +1,9 @@
 package sluice
 
-import "github.com/sluice-go/sluice/reducer"
+import (
+	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/reducer"
+)
 
 // Reason says why a step refused, or why a retry gave up.
 type Reason = reducer.Reason
@@ -25,4 +28,30 @@ const (
 	ReasonFail     = reducer.ReasonFail     // of an EventRetry: the attempt failed
 	ReasonThrottle = reducer.ReasonThrottle // of an EventRetry: the dependency refused the attempt
 	ReasonTimeout  = reducer.ReasonTimeout  // of an EventRetry: a timeout step cut the attempt
+)
+
+// Outcome is how an attempt or a call ended, for WithClassify, Call.Done and Event.Outcome.
+type Outcome = reducer.Outcome
+
+// The outcomes.
+const (
+	OutcomeOK        = reducer.OK        // a success
+	OutcomeFail      = reducer.Fail      // a failure: a retry follows, breakers count it
+	OutcomeThrottle  = reducer.Throttle  // the dependency refused by a limit of its own: a retry follows, breakers do not count it
+	OutcomeIgnore    = reducer.Ignore    // neither success nor failure: no retry follows, breakers do not count it
+	OutcomeTimeout   = reducer.Timeout   // a failure by a timeout step
+	OutcomeCancelled = reducer.Cancelled // the caller cancelled: no retry follows, breakers do not count it
+)
+
+// Mode is the mode of a breaker, for Breaker.Mode, Breaker.Transition and Event.Mode.
+type Mode = breaker.Mode
+
+// The modes of a breaker.
+const (
+	ModeClosed       = breaker.Closed       // it admits and counts
+	ModeOpen         = breaker.Open         // it refuses until its open time is over
+	ModeHalfOpen     = breaker.HalfOpen     // it admits probes
+	ModeForcedOpen   = breaker.ForcedOpen   // it refuses until an operator changes the mode
+	ModeForcedClosed = breaker.ForcedClosed // it admits everything and counts nothing
+	ModeMetricsOnly  = breaker.MetricsOnly  // it counts and never opens
 )

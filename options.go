@@ -27,6 +27,9 @@ type settings struct {
 	classify func(error) reducer.Outcome
 	shared   *runner.Mechanisms // of WithMechanisms, nil for none
 	given    optionSet
+	aborts   []error // of AbortOn
+	retries  []error // of RetryOn
+	wrong    error   // of an option
 }
 
 // optionSet is a set of options.
@@ -44,14 +47,22 @@ const (
 	optionAttemptInfo
 	optionDelay
 	optionMechanisms
+	optionAbortOn
+	optionRetryOn
 )
 
-var optionNames = [...]string{"WithClock", "WithSeed", "WithLogger", "WithClassify", "WithMaxKeys", "WithRefuseLate", "WithRequestID", "WithClassifyResult", "WithAttemptInfo", "WithDelay", "WithMechanisms"}
+// optionClassifies are the options that say what errors mean.
+const optionClassifies = optionClassify | optionAbortOn | optionRetryOn
+
+var optionNames = [...]string{"WithClock", "WithSeed", "WithLogger", "WithClassify", "WithMaxKeys", "WithRefuseLate", "WithRequestID", "WithClassifyResult", "WithAttemptInfo", "WithDelay", "WithMechanisms", "AbortOn", "RetryOn"}
 
 // newSettings applies the options. Those that have no effect on what is made are
 // an error.
 func newSettings(made string, effective optionSet, options []Option) (*settings, error) {
 	s := applied(options)
+	if s.wrong != nil {
+		return nil, s.wrong
+	}
 	if idle := s.given &^ effective; idle != 0 {
 		return nil, fmt.Errorf("sluice: %s has no effect on a %s", optionNames[bits.TrailingZeros16(uint16(idle))], made)
 	}

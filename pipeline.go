@@ -42,6 +42,9 @@ func compiled(p pipeline.Policy) (*pipeline.Plan, error) {
 // New activates a policy.
 func New(p pipeline.Policy, options ...Option) (*Pipeline, error) {
 	set := applied(options)
+	if set.wrong != nil {
+		return nil, set.wrong
+	}
 	plan, err := compiled(p.WithEpoch(set.Epoch))
 	if err != nil {
 		return nil, err
@@ -146,9 +149,9 @@ func (p *Pipeline) Fallback() *fallback.Config {
 //
 // A listener that blocks holds up the call whose event it was called with, and no other
 // one. The panic of a listener does not end the call: the listener is logged, see
-// WithLogger, and removed.
+// WithLogger, and removed. A listener that is nil gets nothing.
 func (p *Pipeline) Listen(f func(Event), kinds ...EventKind) (stop func()) {
-	if p.Err() != nil {
+	if f == nil || p.Err() != nil {
 		return func() {}
 	}
 	return p.engine.ListenTold(func(e runner.Event) { f(Event(e)) }, newTold(p.engine, f), kinds...)
@@ -194,9 +197,10 @@ type Observer interface {
 	Succeeded(policy string, ctx context.Context, elapsed time.Duration)
 }
 
-// Observe gives o every event, as Listen does for a function.
+// Observe gives o every event, as Listen does for a function. An observer that is nil gets
+// nothing.
 func (p *Pipeline) Observe(o Observer) (stop func()) {
-	if p.Err() != nil {
+	if o == nil || p.Err() != nil {
 		return func() {}
 	}
 	return p.engine.Observe(func(e runner.Event) { o.Observe(Event(e)) }, o)

@@ -17,12 +17,12 @@ import (
 // is safe for concurrent use. NewRetry makes one; a zero Retrier refuses every
 // call.
 type Retrier struct {
-	*settings
-	events  emitter
-	machine *retry.Machine
-	budget  *runner.LockedCell // nil without one
-	tallies bool               // the budget counts how attempts end, not first attempts
-	numbers atomic.Uint64
+	settings *settings
+	events   emitter
+	machine  *retry.Machine
+	budget   *runner.LockedCell // nil without one
+	tallies  bool               // the budget counts how attempts end, not first attempts
+	numbers  atomic.Uint64
 }
 
 // NewRetry makes a retrier. It waits for the refusals of the policies and mechanisms that
@@ -35,14 +35,14 @@ func NewRetry(c retry.Config, options ...Option) (*Retrier, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := newSettings("Retrier", optionClock|optionSeed|optionClassify|optionLogger|optionRequestID|optionClassifyResult|optionAttemptInfo|optionDelay, options)
+	s, err := newSettings("Retrier", optionClock|optionSeed|optionClassifies|optionLogger|optionRequestID|optionClassifyResult|optionAttemptInfo|optionDelay, options)
 	if err != nil {
 		return nil, err
 	}
 	r := &Retrier{settings: s, machine: machine}
 	r.events.begin("retry", s)
 	if machine.Budget() != nil {
-		r.budget = runner.NewLockedCell(machine.Budget().Cells().New(r.Now()), r.Now, false, nil)
+		r.budget = runner.NewLockedCell(machine.Budget().Cells().New(r.settings.Now()), r.settings.Now, false, nil)
 		r.tallies = machine.Budget().CountsEnds()
 	}
 	return r, nil
@@ -57,11 +57,11 @@ func Retry[T any](ctx context.Context, r *Retrier, fn func(context.Context) (T, 
 		return zero, r.refusal(ctx)
 	}
 	if r.budget != nil && !r.tallies {
-		r.budget.Step(reducer.Action{Kind: reducer.Record}, r.Now())
+		r.budget.Step(reducer.Action{Kind: reducer.Record}, r.settings.Now())
 	}
 	c := retrying{began: clock.Always, heard: r.events.on()}
-	if c.heard || r.Informs || r.Delay != nil || r.machine.Bounded() {
-		c.began = r.Now()
+	if c.heard || r.settings.Informs || r.settings.Delay != nil || r.machine.Bounded() {
+		c.began = r.settings.Now()
 	}
 	for {
 		c.state.Attempt++
@@ -69,7 +69,7 @@ func Retry[T any](ctx context.Context, r *Retrier, fn func(context.Context) (T, 
 			r.started(ctx, &c)
 		}
 		value, err := fn(r.informed(ctx, &c))
-		if err == nil && r.Classifier == nil {
+		if err == nil && r.settings.Classifier == nil {
 			if r.tallies {
 				r.tally(&c, reducer.OK)
 			}
@@ -79,7 +79,7 @@ func Retry[T any](ctx context.Context, r *Retrier, fn func(context.Context) (T, 
 			return value, nil
 		}
 		var result any
-		if r.Classifier != nil {
+		if r.settings.Classifier != nil {
 			result = value
 		}
 		if again, err := r.next(ctx, &c, result, err); !again {
@@ -106,24 +106,26 @@ func (r *Retrier) succeeded(ctx context.Context, c *retrying) {
 // retrying is a call under a Retrier.
 type retrying struct {
 	state retry.State
-	seed  uint64     // 0 before the first failure
-	last  error      // of the attempt before
-	began clock.Mark // where attempts are informed, their time is bounded, or the call has events or a delay of its own
-	heard bool       // the call has events
-	took  uint64     // what the budget took for the attempt
+	seed  uint64 // 0 before the first failure
+	last  error  // of the attempt before
+	// earlier has the errors of all attempts before the present one.
+	earlier runner.Earlier
+	began   clock.Mark // where attempts are informed, their time is bounded, or the call has events or a delay of its own
+	heard   bool       // the call has events
+	took    uint64     // what the budget took for the attempt
 }
 
 // tally counts how an attempt ended in a budget of tokens.
 func (r *Retrier) tally(c *retrying, outcome reducer.Outcome) {
-	r.budget.Step(reducer.Action{Kind: reducer.Release, Outcome: outcome, Permit: reducer.Permit{ID: c.took}}, r.Now())
+	r.budget.Step(reducer.Action{Kind: reducer.Release, Outcome: outcome, Permit: reducer.Permit{ID: c.took}}, r.settings.Now())
 }
 
 // informed returns the context of the next attempt.
 func (r *Retrier) informed(ctx context.Context, c *retrying) context.Context {
-	if !r.Informs {
+	if !r.settings.Informs {
 		return ctx
 	}
-	return r.NewInfo(c.state.Attempt, c.last, c.began).With(ctx)
+	return r.settings.NewInfo(c.state.Attempt, c.last, c.began).With(ctx)
 }
 
 // report emits an event of a call that has events.
@@ -131,7 +133,7 @@ func (r *Retrier) report(ctx context.Context, c *retrying, e *Event) {
 	if !c.heard {
 		return
 	}
-	now := r.Now()
+	now := r.settings.Now()
 	e.Attempt, e.Elapsed = c.state.Attempt, now.Sub(c.began)
 	r.events.emit(ctx, now, e)
 }
@@ -147,9 +149,9 @@ func (r *Retrier) refusal(ctx context.Context) error {
 // next waits for the next attempt and reports that it follows, or returns the error of
 // the call.
 func (r *Retrier) next(ctx context.Context, c *retrying, value any, err error) (again bool, _ error) {
-	outcome, hasRetryAfter, after, err := r.outcome(ctx, "retry", value, err)
-	if r.Delay != nil {
-		hasRetryAfter, after = r.Delayed(ctx, r.NewInfo(c.state.Attempt, err, c.began), outcome, hasRetryAfter, after)
+	outcome, hasRetryAfter, after, err := r.settings.outcome(ctx, "retry", value, err)
+	if r.settings.Delay != nil {
+		hasRetryAfter, after = r.settings.Delayed(ctx, r.settings.NewInfo(c.state.Attempt, err, c.began), outcome, hasRetryAfter, after)
 	}
 	end := Event{Kind: decision.End, Outcome: outcome, Err: err}
 	if r.tallies {
@@ -160,9 +162,9 @@ func (r *Retrier) next(ctx context.Context, c *retrying, value any, err error) (
 		return false, err
 	}
 	if c.seed == 0 {
-		c.seed = r.Seed + r.numbers.Add(1)<<32
+		c.seed = r.settings.Seed + r.numbers.Add(1)<<32
 	}
-	now := r.Now()
+	now := r.settings.Now()
 	deadline := clock.Never
 	if at, ok := ctx.Deadline(); ok {
 		deadline = now.Add(time.Until(at))
@@ -186,7 +188,7 @@ func (r *Retrier) next(ctx context.Context, c *retrying, value any, err error) (
 	default:
 		end.Reason = verdict.Reason
 		r.report(ctx, c, &end)
-		return false, &RetryError{Step: "retry", Reason: verdict.Reason, Attempts: int(c.state.Attempt), Err: err}
+		return false, &RetryError{Step: "retry", Reason: verdict.Reason, Attempts: int(c.state.Attempt), Err: err, Earlier: c.earlier.List()}
 	}
 	runner.Pause(ctx, verdict.Until.Sub(now))
 	if over := cancelled(ctx, err); over != nil {
@@ -195,6 +197,7 @@ func (r *Retrier) next(ctx context.Context, c *retrying, value any, err error) (
 		return false, over
 	}
 	c.last = err
+	c.earlier.Add(err)
 	return true, nil
 }
 

@@ -44,7 +44,7 @@ func TestRetryAlone(t *testing.T) {
 		value, err = sluice.Retry(t.Context(), r, func(context.Context) (int, error) { return 9, errBoom })
 		var gaveUp *sluice.RetryError
 		require.ErrorAs(t, err, &gaveUp)
-		assert.Equal(t, sluice.RetryError{Step: "retry", Reason: reducer.ReasonAttempts, Attempts: 3, Err: errBoom}, *gaveUp)
+		assert.Equal(t, sluice.RetryError{Step: "retry", Reason: reducer.ReasonAttempts, Attempts: 3, Err: errBoom, Earlier: []error{errBoom, errBoom}}, *gaveUp)
 		assert.Equal(t, 9, value)
 
 		_, err = sluice.Retry(t.Context(), r, func(context.Context) (int, error) { return 0, sluice.Ignore(errBoom) })

@@ -60,7 +60,7 @@ func (l *Limiter) State() CellState {
 	if l.settings == nil {
 		return CellState{}
 	}
-	b, now := l.cell, l.Now()
+	b, now := l.cell, l.settings.Now()
 	b.Lock()
 	l.lock()
 	b.CatchUp(now)
@@ -76,7 +76,7 @@ func (l *KeyedLimiter) State(key string) (s CellState, ok bool) {
 	if l.settings == nil {
 		return CellState{}, false
 	}
-	now := l.Now()
+	now := l.settings.Now()
 	r, ok := l.cells.Find(key)
 	if !ok {
 		return CellState{}, false
@@ -93,7 +93,7 @@ func (b *Bulkhead) State() CellState {
 	if b.settings == nil {
 		return CellState{}
 	}
-	return CellState(b.cell.State(b.Now()))
+	return CellState(b.cell.State(b.settings.Now()))
 }
 
 // State returns the state of the breaker: its mode, its counts and the time that is left.
@@ -104,7 +104,7 @@ func (b *Breaker) State() CellState {
 	b.Mode()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	now := b.Now()
+	now := b.settings.Now()
 	s := runner.StateOf(b.cell, 0, now)
 	if b.since != clock.Always {
 		s.Since = max(0, now.Sub(b.since))

@@ -29,7 +29,7 @@ const maxTraceBuffer = 1 << 30
 // Redact says which values of a trace are replaced by hashes. Equal values have equal
 // hashes in one trace, so that the steps of a policy decide the same; the key of the
 // hashes is not kept.
-type Redact = tracing.Redact
+type Redact uint8
 
 // What is replaced.
 const (
@@ -37,12 +37,20 @@ const (
 	// of cookie:NAME, the headers Authorization, Proxy-Authorization and Cookie, and
 	// headers and query parameters whose names have a word such as token, secret,
 	// password, session or api-key. It is the default.
-	RedactSecrets = tracing.RedactSecrets
+	RedactSecrets = Redact(tracing.RedactSecrets)
 	// RedactAll replaces the keys and the values of all attributes.
-	RedactAll = tracing.RedactAll
+	RedactAll = Redact(tracing.RedactAll)
 	// RedactNone replaces nothing.
-	RedactNone = tracing.RedactNone
+	RedactNone = Redact(tracing.RedactNone)
 )
+
+// String returns secrets, all or none.
+func (r Redact) String() string {
+	if r > RedactNone {
+		return fmt.Sprintf("Redact(%d)", uint8(r))
+	}
+	return tracing.Redact(r).String()
+}
 
 // TraceOptions say what a trace records and where to. The zero value keeps the latest
 // lines of all calls in memory.
@@ -174,7 +182,7 @@ func newTrace(o *TraceOptions, prefixed bool, s *runner.Settings) (*Trace, error
 		return nil, err
 	}
 	options := tracing.Options{
-		Buffer: o.Buffer, Sample: o.Sample, By: o.SampleBy, Attributes: o.Attributes, Redact: o.Redact,
+		Buffer: o.Buffer, Sample: o.Sample, By: o.SampleBy, Attributes: o.Attributes, Redact: tracing.Redact(o.Redact),
 		Prefixed: prefixed, Origin: s.Now(),
 	}
 	options.Began = time.Unix(0, int64(s.Epoch())+int64(options.Origin))

@@ -6,7 +6,8 @@ import (
 )
 
 // Source returns the present mark. It must never go backwards for long: machines
-// count an earlier mark as the last one that they saw.
+// count an earlier mark as the last one that they saw, and a token bucket alone in Go,
+// which keeps none, decides at the earlier one, where fewer permits are free.
 type Source interface {
 	Now() Mark
 }

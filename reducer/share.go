@@ -14,8 +14,24 @@ type Share struct{ millionths uint32 }
 // Whole is 100 % in millionths.
 const Whole = 1_000_000
 
-// Percent returns a share of whole percents: Percent(50) is 50 %.
-func Percent(n uint32) Share { return Share{n * (Whole / 100)} }
+// noShare is what a number has that no share has. It is more than every configuration
+// allows, so that each of them refuses it under the name of the field.
+const noShare = 1<<32 - 1
+
+// NoShare returns the share of a number that is none, as -1 %. It is more than all others.
+func NoShare() Share { return Share{noShare} }
+
+// Percent returns a share of whole percents: Percent(50) is 50 %. A number above 400,000 has
+// NoShare.
+func Percent(n uint32) Share {
+	if n > maxPercent {
+		return NoShare()
+	}
+	return Share{n * (Whole / 100)}
+}
+
+// maxPercent is the most percents that a share can have.
+const maxPercent = 400_000
 
 // Millionths returns a share of so many millionths: Millionths(500) is 0.05 %.
 func Millionths(n uint32) Share { return Share{n} }
@@ -32,6 +48,9 @@ func (s Share) Compare(other Share) int { return cmp.Compare(s.millionths, other
 
 // String returns the share as the policy document writes it, as in "0.5%".
 func (s Share) String() string {
+	if s.millionths == noShare {
+		return "a number that is neither 0% nor 0.0001% to 400000%"
+	}
 	text := strconv.FormatUint(uint64(s.millionths/10_000), 10)
 	if rest := s.millionths % 10_000; rest != 0 {
 		digits := strconv.FormatUint(uint64(10_000+rest), 10)[1:]

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"time"
 
-	"github.com/sluice-go/sluice/core/internal/planwire"
+	"github.com/sluice-go/sluice/core/planwire"
 	"github.com/sluice-go/sluice/reducer"
 )
 

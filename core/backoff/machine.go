@@ -28,7 +28,7 @@ func New(c Config) (*Machine, error) {
 	}
 	e.Duration(known && !none && c.Base <= 0, "backoff", c.Base, "more than 0")
 	e.Duration(!base && (c.Max < 0 || c.Max > 0 && c.Max < c.Base), "backoff.max", c.Max, "at least the base, or 0 for no cut")
-	e.Count(c.Kind == Exponential && (c.Factor < FactorOne || c.Factor > MaxFactor), "backoff.factor", uint64(c.Factor), "1000000 to 1000000000 millionths")
+	e.Count(c.Kind == Exponential && (c.Factor < FactorOne || c.Factor > MaxFactor), "backoff.factor", uint64(c.Factor), "1000000 to 1000000000 millionths, so that 2000000 doubles the delay")
 	jitter := c.Jitter <= Fraction && (c.Jitter == NoJitter || c.Kind != None && c.Kind != Decorrelated)
 	e.Count(c.Jitter > Fraction, "jitter", uint64(c.Jitter), "a kind of this package")
 	e.Count(c.Jitter <= Fraction && !jitter, "jitter", uint64(c.Jitter), "no jitter beside this backoff")

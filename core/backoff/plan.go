@@ -1,10 +1,10 @@
 package backoff
 
-import "github.com/sluice-go/sluice/core/internal/planwire"
+import "github.com/sluice-go/sluice/core/planwire"
 
 // Plan codes a backoff without its jitter for plan bytes, under the name of its
 // setting. Listed has its delays in place of the other values.
-func (c *Config) Plan(v *planwire.Coder, name string) {
+func Plan(c *Config, v *planwire.Coder, name string) {
 	if v.Word(name, (*uint8)(&c.Kind)); c.Kind == Listed {
 		c.Delays.plan(v, name)
 		return
@@ -15,7 +15,7 @@ func (c *Config) Plan(v *planwire.Coder, name string) {
 }
 
 // PlanJitter codes the jitter of a backoff likewise.
-func (c *Config) PlanJitter(v *planwire.Coder, name string) {
+func PlanJitter(c *Config, v *planwire.Coder, name string) {
 	v.Word(name, (*uint8)(&c.Jitter))
 	v.Share(name, &c.Share)
 }

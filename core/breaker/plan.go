@@ -1,6 +1,9 @@
 package breaker
 
-import "github.com/sluice-go/sluice/core/internal/planwire"
+import (
+	"github.com/sluice-go/sluice/core/backoff"
+	"github.com/sluice-go/sluice/core/planwire"
+)
 
 // more is the bit of the kind of the window that says that the settings follow which older
 // plan bytes do not have. Without it they have their defaults.
@@ -8,7 +11,7 @@ const more = 1 << 6
 
 // Plan codes the settings for plan bytes, in the order of the row: of the window its
 // kind and what belongs to that kind.
-func (c *Config) Plan(v *planwire.Coder) {
+func Plan(c *Config, v *planwire.Coder) {
 	kind := uint8(c.Window)
 	if c.extended() {
 		kind |= more
@@ -31,8 +34,8 @@ func (c *Config) Plan(v *planwire.Coder) {
 	if kind&more != 0 {
 		v.Count("slow.consecutive", &c.SlowConsecutive)
 	}
-	c.Open.Plan(v, "open")
-	c.Open.PlanJitter(v, "open")
+	backoff.Plan(&c.Open, v, "open")
+	backoff.PlanJitter(&c.Open, v, "open")
 	v.Count("probes", &c.Probes)
 	v.Count("successes", &c.Successes)
 	v.Duration("half_open_max", &c.HalfOpenMax)

@@ -1,7 +1,7 @@
 package budget
 
 import (
-	"github.com/sluice-go/sluice/core/internal/planwire"
+	"github.com/sluice-go/sluice/core/planwire"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -17,7 +17,7 @@ const (
 
 // Plan codes a budget for plan bytes: whether it is there, whether the word none is
 // in its place, and its values where it is there.
-func (c *Config) Plan(v *planwire.Coder, given, none *bool) {
+func Plan(c *Config, v *planwire.Coder, given, none *bool) {
 	const name = "budget"
 	var state uint8
 	switch {

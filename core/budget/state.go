@@ -2,7 +2,7 @@ package budget
 
 import (
 	"github.com/sluice-go/sluice/clock"
-	"github.com/sluice-go/sluice/core/internal/wire"
+	"github.com/sluice-go/sluice/core/wire"
 )
 
 const buckets = 10

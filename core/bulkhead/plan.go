@@ -1,9 +1,9 @@
 package bulkhead
 
-import "github.com/sluice-go/sluice/core/internal/planwire"
+import "github.com/sluice-go/sluice/core/planwire"
 
 // Plan codes the settings for plan bytes, in the order of the row.
-func (c *Config) Plan(v *planwire.Coder) {
+func Plan(c *Config, v *planwire.Coder) {
 	v.Count("concurrent", &c.Concurrent)
 	v.Count("queue", &c.Queue)
 	v.Duration("wait", &c.Wait)

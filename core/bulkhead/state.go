@@ -2,9 +2,9 @@ package bulkhead
 
 import (
 	"github.com/sluice-go/sluice/clock"
-	"github.com/sluice-go/sluice/core/internal/places"
-	"github.com/sluice-go/sluice/core/internal/queue"
-	"github.com/sluice-go/sluice/core/internal/wire"
+	"github.com/sluice-go/sluice/core/places"
+	"github.com/sluice-go/sluice/core/queue"
+	"github.com/sluice-go/sluice/core/wire"
 	"github.com/sluice-go/sluice/reducer"
 )
 

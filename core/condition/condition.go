@@ -219,7 +219,7 @@ type Share struct {
 // Check returns an error that names the field and what is allowed.
 func (s Share) Check(field string) error {
 	if s.Of.Millionths() > reducer.Whole || s.By != "" && !s.Of.Positive() {
-		return reducer.BadCount(field, uint64(s.Of.Millionths()), "more than 0%, at most 100%")
+		return reducer.BadShare(field, s.Of, "more than 0%, at most 100%")
 	}
 	return nil
 }

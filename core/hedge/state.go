@@ -6,7 +6,7 @@ import (
 
 	"github.com/sluice-go/sluice/core/budget"
 	"github.com/sluice-go/sluice/core/internal/sorting"
-	"github.com/sluice-go/sluice/core/internal/wire"
+	"github.com/sluice-go/sluice/core/wire"
 )
 
 // State is what the calls of a step share: the durations of the last first attempts, and

@@ -7,11 +7,11 @@ import (
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/calendar"
 	"github.com/sluice-go/sluice/core/fixedwindow"
-	"github.com/sluice-go/sluice/core/internal/wire"
 	"github.com/sluice-go/sluice/core/leakybucket"
 	"github.com/sluice-go/sluice/core/slidingcounter"
 	"github.com/sluice-go/sluice/core/slidinglog"
 	"github.com/sluice-go/sluice/core/tokenbucket"
+	"github.com/sluice-go/sluice/core/wire"
 	"github.com/sluice-go/sluice/reducer"
 )
 

@@ -25,7 +25,9 @@
 //   - K6, K7: a wait ends after Wait at the latest, and ends come before what begins:
 //     no step grants a waiter whose wait is over, whether or not a tick came in time.
 //     A turn that comes exactly at the end of the wait is still granted.
-//   - G3: an earlier mark than that of the last change counts as that one.
+//   - G3: an earlier mark than that of the last change counts as that one. A driver that
+//     keeps the one word of a token bucket in place of the state has no such mark, and is
+//     stricter: see package tokenbucket.
 //   - G4: after a Tick and serving until nothing is served, the next wake is
 //     later.
 //   - G12: a wait ends exactly once: the waiter is granted, dropped, or leaves.

@@ -1,9 +1,10 @@
 package limiter
 
 import (
+	"github.com/sluice-go/sluice/core/backoff"
 	"github.com/sluice-go/sluice/core/calendar"
-	"github.com/sluice-go/sluice/core/internal/planwire"
 	"github.com/sluice-go/sluice/core/mechanism"
+	"github.com/sluice-go/sluice/core/planwire"
 )
 
 // planMore in the byte of the counted outcomes says that another byte is behind it, with
@@ -16,7 +17,7 @@ const (
 )
 
 // Plan codes the settings for plan bytes, in the order of the row.
-func (c *Config) Plan(v *planwire.Coder) {
+func Plan(c *Config, v *planwire.Coder) {
 	v.Word("algorithm", (*uint8)(&c.Algorithm))
 	v.Count("rate", &c.Count)
 	v.Duration("rate", &c.Period)
@@ -50,7 +51,7 @@ func (c *Config) Plan(v *planwire.Coder) {
 	}
 	if bits&planBlock != 0 {
 		v.Count("block.after", &c.Block.After)
-		if c.Block.For.Plan(v, "block.for"); !c.Block.on() {
+		if backoff.Plan(&c.Block.For, v, "block.for"); !c.Block.on() {
 			v.Refuse("block.for")
 		}
 	}

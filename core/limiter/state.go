@@ -5,12 +5,12 @@ import (
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/fixedwindow"
-	"github.com/sluice-go/sluice/core/internal/queue"
-	"github.com/sluice-go/sluice/core/internal/wire"
 	"github.com/sluice-go/sluice/core/leakybucket"
+	"github.com/sluice-go/sluice/core/queue"
 	"github.com/sluice-go/sluice/core/slidingcounter"
 	"github.com/sluice-go/sluice/core/slidinglog"
 	"github.com/sluice-go/sluice/core/tokenbucket"
+	"github.com/sluice-go/sluice/core/wire"
 	"github.com/sluice-go/sluice/reducer"
 )
 

@@ -7,9 +7,9 @@ import (
 	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/chaos"
 	"github.com/sluice-go/sluice/core/hedge"
-	"github.com/sluice-go/sluice/core/internal/planwire"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/mechanism"
+	"github.com/sluice-go/sluice/core/planwire"
 	"github.com/sluice-go/sluice/core/retry"
 	"github.com/sluice-go/sluice/core/timeout"
 	"github.com/sluice-go/sluice/reducer"
@@ -67,31 +67,28 @@ func Docs(k mechanism.Kind) *mechanism.Docs {
 func Read(k mechanism.Kind, v *planwire.Coder) mechanism.Config {
 	switch k {
 	case mechanism.Timeout:
-		return read[timeout.Config](v)
+		return read(timeout.Plan, v)
 	case mechanism.Retry:
-		return read[retry.Config](v)
+		return read(retry.Plan, v)
 	case mechanism.Breaker:
-		return read[breaker.Config](v)
+		return read(breaker.Plan, v)
 	case mechanism.Limit:
-		return read[limiter.Config](v)
+		return read(limiter.Plan, v)
 	case mechanism.Bulkhead:
-		return read[bulkhead.Config](v)
+		return read(bulkhead.Plan, v)
 	case mechanism.Hedge:
-		return read[hedge.Config](v)
+		return read(hedge.Plan, v)
 	case mechanism.Adaptive:
-		return read[adaptive.Config](v)
+		return read(adaptive.Plan, v)
 	case mechanism.Chaos:
-		return read[chaos.Config](v)
+		return read(chaos.Plan, v)
 	}
 	return nil
 }
 
-func read[C mechanism.Config, P interface {
-	*C
-	Plan(v *planwire.Coder)
-}](v *planwire.Coder) mechanism.Config {
+func read[C mechanism.Config](plan func(*C, *planwire.Coder), v *planwire.Coder) mechanism.Config {
 	var c C
-	P(&c).Plan(v)
+	plan(&c, v)
 	return c
 }
 
@@ -100,21 +97,21 @@ func read[C mechanism.Config, P interface {
 func Write(c mechanism.Config, v *planwire.Coder) {
 	switch c := c.(type) {
 	case timeout.Config:
-		c.Plan(v)
+		timeout.Plan(&c, v)
 	case retry.Config:
-		c.Plan(v)
+		retry.Plan(&c, v)
 	case breaker.Config:
-		c.Plan(v)
+		breaker.Plan(&c, v)
 	case limiter.Config:
-		c.Plan(v)
+		limiter.Plan(&c, v)
 	case bulkhead.Config:
-		c.Plan(v)
+		bulkhead.Plan(&c, v)
 	case hedge.Config:
-		c.Plan(v)
+		hedge.Plan(&c, v)
 	case adaptive.Config:
-		c.Plan(v)
+		adaptive.Plan(&c, v)
 	case chaos.Config:
-		c.Plan(v)
+		chaos.Plan(&c, v)
 	}
 }
 

@@ -15,8 +15,8 @@ type granting struct{}
 func (granting) Admit(uint8, int) (reducer.Permit, bool)           { return reducer.Permit{ID: 1}, true }
 func (granting) Ask(uint8, int, reducer.Action) (a reducer.Answer) { return a }
 func (granting) Exit(uint8, int, reducer.Permit) bool              { return true }
-func (granting) Leave(uint8, int, reducer.Action) (a reducer.Answer) {
-	return a
+func (granting) Leave(uint8, int, reducer.Action) (dropped uint64, settled bool) {
+	return 0, false
 }
 func (granting) Missing(int) bool                                   { return false }
 func (granting) Start(uint8)                                        {}

@@ -3,7 +3,7 @@ package pipeline
 import (
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/hedge"
-	"github.com/sluice-go/sluice/core/internal/wire"
+	"github.com/sluice-go/sluice/core/wire"
 	"github.com/sluice-go/sluice/reducer"
 )
 

@@ -11,10 +11,10 @@ import (
 
 	"github.com/sluice-go/sluice/core/condition"
 	"github.com/sluice-go/sluice/core/fallback"
-	"github.com/sluice-go/sluice/core/internal/planwire"
 	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/mechanisms"
 	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/core/planwire"
 	"github.com/sluice-go/sluice/reducer"
 )
 

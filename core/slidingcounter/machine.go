@@ -7,7 +7,7 @@ import (
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/fixedwindow"
-	"github.com/sluice-go/sluice/core/internal/wire"
+	"github.com/sluice-go/sluice/core/wire"
 )
 
 // Config is the configuration of a sliding counter: about Count permits in any window

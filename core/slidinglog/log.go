@@ -7,8 +7,8 @@ import (
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/internal/sorting"
-	"github.com/sluice-go/sluice/core/internal/wire"
 	"github.com/sluice-go/sluice/core/tokenbucket"
+	"github.com/sluice-go/sluice/core/wire"
 )
 
 // Log has the admissions that may still count, an entry for each mark, in the order

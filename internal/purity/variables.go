@@ -322,7 +322,7 @@ func isErrorsNew(p *pkg, value ast.Expr) bool {
 	switch {
 	case !ok || function.Pkg() == nil:
 		return false
-	case (function.Name() == "Invalid" || function.Name() == "Broken") && strings.HasSuffix(function.Pkg().Path(), "/core/internal/wire"):
+	case (function.Name() == "Invalid" || function.Name() == "Broken") && strings.HasSuffix(function.Pkg().Path(), "/core/wire"):
 		return true
 	case function.Pkg().Path() != "errors":
 		return false

@@ -68,8 +68,9 @@ type API interface {
 	Rejected(policy, step string, r Rejection, last error) error
 	// TimedOut is the error of a call that a timeout step cut.
 	TimedOut(policy, step string, last error) error
-	// GaveUp is the error of a retry that makes no further attempt.
-	GaveUp(policy, step string, why reducer.Reason, note string, attempts int, last error) error
+	// GaveUp is the error of a retry that makes no further attempt. earlier are the errors
+	// of attempts before the last one.
+	GaveUp(policy, step string, why reducer.Reason, note string, attempts int, last error, earlier []error) error
 	// Cancelled is the error of a caller that gave up while no attempt was
 	// running. last is nil before the first attempt.
 	Cancelled(ctx context.Context, last error) error

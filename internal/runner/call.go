@@ -124,6 +124,7 @@ type run struct {
 	traced  *tracing.Call     // nil where it is not recorded
 	final   decision.Decision // how the call ended
 	last    error             // of the last attempt
+	earlier Earlier           // of the attempts before
 
 	decision decision.Decision // for Tell
 	began    clock.Mark
@@ -612,7 +613,7 @@ func (r *run) result() error {
 
 func (r *run) retryError(why reducer.Reason, note string) error {
 	plan := r.layout.plan
-	return r.p.API.GaveUp(r.p.name, plan.StepName(plan.RetryIndex()), why, note, int(r.final.Attempt), r.last)
+	return r.p.API.GaveUp(r.p.name, plan.StepName(plan.RetryIndex()), why, note, int(r.final.Attempt), r.last, r.earlier.List())
 }
 
 // Classified returns what the answer of a Classifier means: 0, so that others decide, for a

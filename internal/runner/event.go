@@ -110,8 +110,11 @@ type Teller interface {
 }
 
 // Listen adds a function for the kinds, for all kinds where there are none, until stop
-// is called.
+// is called. It adds nothing for nil.
 func (l *Listeners[E]) Listen(f func(E), of ...decision.Kind) (stop func()) {
+	if f == nil {
+		return func() {}
+	}
 	return l.add(&Listener[E]{f: f, kinds: kindsOf(of)})
 }
 

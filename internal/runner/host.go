@@ -221,11 +221,11 @@ func (r *run) Start(k uint8) {
 	r.running, r.attemptNo = true, k
 }
 
-// Decision implements pipeline.Host. The run reads how a call ends, what cut it, and what
-// was injected, whether or not others listen.
+// Decision implements pipeline.Host. The run reads how a call and its attempts end, what cut it, and
+// what was injected, whether or not others listen.
 func (r *run) Decision(kind decision.Kind, i int) *decision.Decision {
 	switch kind {
-	case decision.End, decision.Reject, decision.Expire, decision.Timeout, decision.Inject:
+	case decision.End, decision.Reject, decision.Expire, decision.Timeout, decision.Inject, decision.Retry, decision.Failed:
 	default:
 		if !r.p.HasListeners() {
 			return nil
@@ -251,6 +251,8 @@ func (r *run) Tell(d *decision.Decision) {
 		r.wasCut(d.Step, d.Index)
 	case d.Kind == decision.Inject && d.Outcome != 0 && !d.Shadow:
 		r.injected(d)
+	case d.Kind == decision.Retry || d.Kind == decision.Failed:
+		r.earlier.Add(r.last)
 	}
 	if !r.p.HasListeners() {
 		return

@@ -18,6 +18,8 @@ type Call struct {
 	ctx     context.Context
 	own     lazyContext // ctx on the fast path
 	release func()      // nil on the fast path
+	// readers is how many goroutines read Phases beside Done, which then stay out of the pool.
+	readers atomic.Int32
 }
 
 // released is in Call.places after Release.
@@ -29,6 +31,10 @@ type Phases struct {
 	fast    fastPath
 	run     *run // nil on the fast path
 	request Request
+	// layout and admitted, the plan of the call and the mark at which it was admitted, do not
+	// change before free, and neither does request.
+	layout   *binding
+	admitted clock.Mark
 }
 
 var phasesPool = sync.Pool{New: func() any { return new(Phases) }}
@@ -37,7 +43,7 @@ func (s *Phases) free() {
 	l := &s.fast
 	l.ctx, l.pipeline, l.layout, l.attempt, l.traced, l.changes = nil, nil, nil, nil, nil, nil
 	l.entered, l.held, l.open, l.effects, l.refused = 0, 0, false, false, false
-	s.run, s.request = nil, Request{}
+	s.run, s.request, s.layout = nil, Request{}, nil
 	phasesPool.Put(s)
 }
 
@@ -67,9 +73,11 @@ func (p *Pipeline) Begin(ctx context.Context, q *Request) (*Phases, error) {
 // Admitted makes c the call that Begin admitted.
 func (c *Call) Admitted(s *Phases) {
 	if s.run == nil {
+		s.layout, s.admitted = s.fast.layout, s.fast.began
 		c.own.begin(&s.fast)
 		c.ctx = &c.own
 	} else {
+		s.layout, s.admitted = s.run.layout, s.run.now
 		c.ctx = s.run.context()
 		c.release = Hold(c.ctx, false)
 	}
@@ -121,15 +129,19 @@ func (c *Call) Context() context.Context {
 // Limits is that of the pipeline for the request of the call, at the mark at which it was
 // admitted. It calls nothing after Done.
 func (c *Call) Limits(f func(LimitState)) {
-	s := c.phases.Load()
-	if s == nil {
-		return
+	c.readers.Add(1)
+	defer c.readers.Add(-1)
+	if s := c.phases.Load(); s != nil {
+		s.layout.limits(&s.request, s.admitted, f)
 	}
-	l, now := s.fast.layout, s.fast.began
-	if s.run != nil {
-		l, now = s.run.layout, s.run.now
+}
+
+// free returns to the pool what Limits does not read. A reader that comes later finds nothing,
+// since it counts itself before it looks.
+func (c *Call) free(s *Phases) {
+	if c.readers.Load() == 0 {
+		s.free()
 	}
-	l.limits(&s.request, now, f)
 }
 
 // Done settles the call. after is the retry-after of the answer, 0 or less for none. Only
@@ -151,7 +163,7 @@ func (c *Call) Done(o reducer.Outcome, after time.Duration) {
 		r.take(&s.fast, &s.request)
 		c.hold(r, &s.fast)
 	}
-	s.free()
+	c.free(s)
 	defer r.ended()
 	// Done has no error to return: its caller named the outcome.
 	_, _ = r.settle(o, after > 0, max(0, after), nil)
@@ -170,7 +182,7 @@ func (c *Call) Release() {
 	}
 	if s := c.places.Swap(released); s != nil && s != released {
 		s.fast.release()
-		s.free()
+		c.free(s)
 	}
 	if s := c.own.session.Load(); s != nil {
 		s.release()
@@ -181,12 +193,12 @@ func (c *Call) Release() {
 // keep keeps the places of a call that left the fast path, until Release.
 func (c *Call) keep(s *Phases) {
 	if !s.fast.layout.places {
-		s.free()
+		c.free(s)
 		return
 	}
 	if !c.places.CompareAndSwap(nil, s) {
 		s.fast.release()
-		s.free()
+		c.free(s)
 	}
 }
 

@@ -22,8 +22,8 @@ var edits = []edit{
 	{"core/mechanism/mechanism.go", `"chaos"}`, `"chaos", "quota"}`},
 	{"core/mechanisms/mechanisms.go", "	\"github.com/sluice-go/sluice/core/retry\"\n", "	\"github.com/sluice-go/sluice/core/quota\"\n	\"github.com/sluice-go/sluice/core/retry\"\n"},
 	{"core/mechanisms/mechanisms.go", "		return hedge.Row()\n", "		return hedge.Row()\n	case mechanism.Quota:\n		return quota.Row()\n"},
-	{"core/mechanisms/mechanisms.go", "		return read[hedge.Config](v)\n", "		return read[hedge.Config](v)\n	case mechanism.Quota:\n		return read[quota.Config](v)\n"},
-	{"core/mechanisms/mechanisms.go", "	case hedge.Config:\n		c.Plan(v)\n", "	case quota.Config:\n		c.Plan(v)\n	case hedge.Config:\n		c.Plan(v)\n"},
+	{"core/mechanisms/mechanisms.go", "		return read(hedge.Plan, v)\n", "		return read(hedge.Plan, v)\n	case mechanism.Quota:\n		return read(quota.Plan, v)\n"},
+	{"core/mechanisms/mechanisms.go", "	case hedge.Config:\n		hedge.Plan(&c, v)\n", "	case quota.Config:\n		quota.Plan(&c, v)\n	case hedge.Config:\n		hedge.Plan(&c, v)\n"},
 	{"core/mechanisms/mechanisms.go", "		return hedge.Docs()\n", "		return hedge.Docs()\n	case mechanism.Quota:\n		return quota.Docs()\n"},
 	{"core/mechanisms/mechanisms.go", "	case hedge.Config:\n		c = c.WithDefaults()\n", "	case quota.Config:\n		p.Config, p.Traits = c, quota.Traits\n		p.Maker, err = quota.Cells(c)\n	case hedge.Config:\n		c = c.WithDefaults()\n"},
 }

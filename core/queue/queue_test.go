@@ -12,8 +12,8 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/sluice-go/sluice/clock"
-	"github.com/sluice-go/sluice/core/internal/queue"
-	"github.com/sluice-go/sluice/core/internal/wire"
+	"github.com/sluice-go/sluice/core/queue"
+	"github.com/sluice-go/sluice/core/wire"
 	"github.com/sluice-go/sluice/internal/script"
 	"github.com/sluice-go/sluice/reducer"
 )

@@ -2,7 +2,7 @@ package places
 
 import (
 	"github.com/sluice-go/sluice/clock"
-	"github.com/sluice-go/sluice/core/internal/wire"
+	"github.com/sluice-go/sluice/core/wire"
 )
 
 // withCosts is added to the number of holders without a lease where costs above 1 follow.

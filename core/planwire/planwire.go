@@ -5,7 +5,7 @@ package planwire
 import (
 	"time"
 
-	"github.com/sluice-go/sluice/core/internal/wire"
+	"github.com/sluice-go/sluice/core/wire"
 	"github.com/sluice-go/sluice/reducer"
 )
 
