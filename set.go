@@ -44,6 +44,9 @@ func Load(file string, options ...Option) (*Set, error) {
 
 // Parse is Load for a document that has been read. The file names it in errors.
 func Parse(file string, src []byte, options ...Option) (*Set, error) {
+	if _, err := newSettings("Set", ^optionShadow, options); err != nil {
+		return nil, err
+	}
 	s := &Set{options: options}
 	if err := s.Reload(file, src); err != nil {
 		return nil, err
