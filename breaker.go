@@ -43,7 +43,7 @@ func NewBreaker(c breaker.Config, options ...Option) (*Breaker, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := newSettings("Breaker", optionClock|optionLogger|optionClassifies|optionRequestID|optionClassifyResult, options)
+	s, err := newSettings("Breaker", optionClock|optionLogger|optionClassifies|optionRequestID|optionClassifyResult|optionShadow, options)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +130,7 @@ func (b *Breaker) TryAcquire() (Pass, bool) {
 	if at != clock.Always {
 		b.entered(noContext, ok, why, after, at)
 	}
-	if !ok {
+	if !ok && !b.passes() {
 		return Pass{}, false
 	}
 	return Pass{breaker: b, permit: permit}, true
@@ -142,11 +142,15 @@ func (b *Breaker) Acquire() (Pass, error) {
 	if at != clock.Always {
 		b.entered(noContext, ok, why, after, at)
 	}
-	if !ok {
+	if !ok && !b.passes() {
 		return Pass{}, b.refusal(why, after)
 	}
 	return Pass{breaker: b, permit: permit}, nil
 }
+
+// passes reports whether the breaker is in shadow: a call that it refuses runs with a zero
+// permit, and does not count.
+func (b *Breaker) passes() bool { return b.settings != nil && b.settings.shadow }
 
 // entered emits what enter answered at a mark.
 func (b *Breaker) entered(ctx context.Context, ok bool, why reducer.Reason, after time.Duration, at clock.Mark) {

@@ -2,6 +2,7 @@ package sluice
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
@@ -19,6 +20,9 @@ type Bulkhead struct {
 	settings *settings
 	events   emitter
 	cell     *runner.LockedCell
+	// phantoms wait in shadow, while their callers run. Guarded by cell.Lock.
+	phantoms map[uint64]*runner.Waiter
+	phantom  uint64 // the latest one
 }
 
 // NewBulkhead makes a bulkhead whose places are free.
@@ -27,7 +31,7 @@ func NewBulkhead(c bulkhead.Config, options ...Option) (*Bulkhead, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := newSettings("Bulkhead", optionClock|optionLogger|optionRequestID, options)
+	s, err := newSettings("Bulkhead", optionClock|optionLogger|optionRequestID|optionShadow, options)
 	if err != nil {
 		return nil, err
 	}
@@ -71,13 +75,22 @@ func (b *Bulkhead) TryAcquireN(n uint32) (Place, bool) {
 	if x.Busy() {
 		x.Unlock()
 		answer := x.Step(reducer.Action{Kind: reducer.TryAcquire, Cost: n}, b.settings.Now())
-		return Place{b, answer.Permit}, answer.Verdict == reducer.Admit
+		return b.place(answer.Permit, answer.Verdict == reducer.Admit)
 	}
 	// While there are no waiters and no leases, time does not change the answer.
 	permit, ok := x.Cell.Enter(n, 0, clock.Never, clock.Always)
 	x.Unlock()
 	permit.Mark = clock.Always
-	return Place{b, permit}, ok
+	return b.place(permit, ok)
+}
+
+// place returns the place of a caller that does not wait. In shadow one that is refused runs
+// without a place.
+func (b *Bulkhead) place(p reducer.Permit, ok bool) (Place, bool) {
+	if !ok {
+		return Place{}, b.settings.shadow
+	}
+	return Place{b, p}, true
 }
 
 // tryAcquire is TryAcquireN of a bulkhead with a listener.
@@ -85,7 +98,7 @@ func (b *Bulkhead) tryAcquire(n uint32) (Place, bool) {
 	now := b.settings.Now()
 	answer := b.cell.Step(reducer.Action{Kind: reducer.TryAcquire, Cost: n}, now)
 	b.events.answered(noContext, "", max(1, n), answer, now)
-	return Place{b, answer.Permit}, answer.Verdict == reducer.Admit
+	return b.place(answer.Permit, answer.Verdict == reducer.Admit)
 }
 
 // Acquire takes a place, waiting for one where the configuration has a queue.
@@ -119,7 +132,10 @@ func (b *Bulkhead) AcquireN(ctx context.Context, n uint32) (Place, error) {
 		}
 		return Place{b, permit}, nil
 	}
-	if w == nil {
+	switch {
+	case b.settings.shadow:
+		return b.passed(w), nil
+	case w == nil:
 		return Place{}, &RejectedError{Step: "bulkhead", Reason: answer.Reason, RetryAfter: -1}
 	}
 	select {
@@ -153,10 +169,50 @@ func (p Place) Release() bool {
 	if p.bulkhead == nil {
 		return false
 	}
+	if p.permit.Generation == phantom {
+		return p.leave()
+	}
 	if p.bulkhead.events.on() {
 		return p.release()
 	}
 	return p.bulkhead.cell.ExitOrRelease(p.permit, clock.Always)
+}
+
+// phantom is the generation of the permit of a caller that runs in shadow, while its waiter is
+// in the queue. Its ID names the waiter.
+const phantom = math.MaxUint64
+
+// passed returns the place of a caller that runs in shadow, of which w waits; nil for none.
+func (b *Bulkhead) passed(w *runner.Waiter) Place {
+	if w == nil {
+		return Place{}
+	}
+	b.cell.Lock()
+	defer b.cell.Unlock()
+	if b.phantoms == nil {
+		b.phantoms = map[uint64]*runner.Waiter{}
+	}
+	b.phantom++
+	b.phantoms[b.phantom] = w
+	return Place{b, reducer.Permit{Generation: phantom, ID: b.phantom}}
+}
+
+// leave is Release of a phantom: it leaves the queue, or gives back the place that it has.
+func (p Place) leave() bool {
+	b := p.bulkhead
+	b.cell.Lock()
+	w := b.phantoms[p.permit.ID]
+	delete(b.phantoms, p.permit.ID)
+	b.cell.Unlock()
+	switch {
+	case w == nil:
+		return false
+	case w.Leave(b.settings.Now()):
+		w.Free()
+	case w.Effect.Kind == reducer.Grant:
+		return b.cell.ExitOrRelease(w.Effect.Permit, clock.Always)
+	}
+	return true
 }
 
 // release is Release of a bulkhead with a listener.
@@ -185,7 +241,7 @@ func (p Place) Renew() bool {
 }
 
 func (p Place) step(kind reducer.Kind) bool {
-	return p.bulkhead != nil && p.bulkhead.cell.Step(reducer.Action{Kind: kind, Permit: p.permit}, p.bulkhead.settings.Now()).Verdict == reducer.Done
+	return p.bulkhead != nil && p.permit.Generation != phantom && p.bulkhead.cell.Step(reducer.Action{Kind: kind, Permit: p.permit}, p.bulkhead.settings.Now()).Verdict == reducer.Done
 }
 
 // Do runs fn in a place. A panic releases the place and continues.

@@ -46,7 +46,17 @@ func (m *emitter) emit(ctx context.Context, at clock.Mark, e *Event) {
 	if e.Kind != decision.Reject {
 		e.RetryAfter = -1
 	}
+	e.Shadow = m.settings.shadow && shadowed(e.Kind)
 	m.listeners.Emit(e.Kind, e)
+}
+
+// shadowed reports whether an event says what a mechanism in shadow does not enforce.
+func shadowed(k EventKind) bool {
+	switch k {
+	case decision.Reject, decision.Wait, decision.Granted, decision.Expire, decision.Retry:
+		return true
+	}
+	return false
 }
 
 // call emits an event that has no more fields than its parameters. It is the most frequent
@@ -85,6 +95,7 @@ func (m *emitter) answered(ctx context.Context, key string, cost uint32, a reduc
 		m.admitted(ctx, key, cost, now)
 	case reducer.Wait:
 		m.emit(ctx, now, &Event{Kind: decision.Wait, Key: key, Cost: cost, Wait: a.WaitEnds().Sub(now)})
+		m.passed(ctx, key, cost, now)
 	case reducer.Reject:
 		after, ok := a.RetryAfter(now)
 		if !ok {
@@ -99,6 +110,14 @@ func (m *emitter) answered(ctx context.Context, key string, cost uint32, a reduc
 func (m *emitter) rejected(ctx context.Context, key string, cost uint32, why reducer.Reason, after time.Duration, now clock.Mark) {
 	if m.listeners.Hears(decision.Reject) {
 		m.emit(ctx, now, &Event{Kind: decision.Reject, Key: key, Cost: cost, Reason: why, RetryAfter: after})
+	}
+	m.passed(ctx, key, cost, now)
+}
+
+// passed emits that a call runs which a mechanism in shadow would not have admitted.
+func (m *emitter) passed(ctx context.Context, key string, cost uint32, now clock.Mark) {
+	if m.settings.shadow {
+		m.admitted(ctx, key, cost, now)
 	}
 }
 
@@ -140,8 +159,9 @@ func (l *Limiter) Listen(f func(Event), kinds ...EventKind) (stop func()) {
 }
 
 // Listen calls f for every event of the limiter, or for those of the given kinds, as
-// Limiter.Listen does. Kinds: admit, reject, and evicted, which has no key, because the
-// limiter does not store keys.
+// Limiter.Listen does. Kinds: admit, reject, wait, granted, manual for a Reset, configured,
+// an end with outcome cancel for a caller that cancelled its wait, and evicted, which has no
+// key, because the limiter does not store keys.
 func (l *KeyedLimiter) Listen(f func(Event), kinds ...EventKind) (stop func()) {
 	return l.events.listen(f, kinds)
 }

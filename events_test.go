@@ -32,6 +32,7 @@ type source interface {
 var _ = []source{
 	(*sluice.Pipeline)(nil), (*sluice.Set)(nil), (*sluice.Limiter)(nil), (*sluice.KeyedLimiter)(nil),
 	(*sluice.Bulkhead)(nil), (*sluice.Breaker)(nil), (*sluice.Retrier)(nil),
+	(*sluice.KeyedBreaker)(nil), (*sluice.KeyedBulkhead)(nil), (*sluice.KeyedRetrier)(nil),
 }
 
 // sentences collects the text of each event.

@@ -136,7 +136,7 @@ func (b *Breaker) admit(ctx context.Context) (reducer.Permit, error) {
 	if at != clock.Always {
 		b.entered(ctx, ok, why, after, at)
 	}
-	if !ok {
+	if !ok && !b.passes() {
 		return reducer.Permit{}, b.refusal(why, after)
 	}
 	return permit, nil
@@ -156,6 +156,9 @@ func (b *Breaker) result(ctx context.Context, value any, err error) (meaning, er
 }
 
 func (b *Breaker) settle(ctx context.Context, p reducer.Permit, m meaning, err error) {
+	if p.Generation == 0 {
+		return
+	}
 	b.mu.Lock()
 	if b.timed || b.events.listeners.HearsEnds() {
 		b.recordAt(ctx, p, m, err)

@@ -1,6 +1,7 @@
 package sluice
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 	"hash/maphash"
@@ -76,10 +77,54 @@ func (l *KeyedLimiterOf[K]) AllowN(key K, n uint32) bool {
 		return false
 	}
 	h := l.hash(key)
-	if l.limiter.events.on() {
-		return l.limiter.allowHeard(string(h[:]), KeyOf(key), n)
+	return l.limiter.allow(string(h[:]), l.name(key), n)
+}
+
+// name returns the key in events, where there is a listener.
+func (l *KeyedLimiterOf[K]) name(key K) string {
+	if !l.limiter.events.on() {
+		return ""
 	}
-	return l.limiter.allow(string(h[:]), n)
+	return KeyOf(key)
+}
+
+// Wait waits for a permit of the key, as KeyedLimiter.Wait.
+func (l *KeyedLimiterOf[K]) Wait(ctx context.Context, key K) error { return l.WaitN(ctx, key, 1) }
+
+// WaitN is Wait for n permits.
+func (l *KeyedLimiterOf[K]) WaitN(ctx context.Context, key K, n uint32) error {
+	if l.limiter == nil {
+		return errZeroLimiter
+	}
+	h := l.hash(key)
+	return l.limiter.wait(ctx, string(h[:]), l.name(key), n)
+}
+
+// Reserve takes n permits of the key that may be used after at most wait, as
+// KeyedLimiter.Reserve.
+func (l *KeyedLimiterOf[K]) Reserve(key K, n uint32, wait time.Duration) (Reservation, error) {
+	if l.limiter == nil {
+		return Reservation{}, errZeroLimiter
+	}
+	h := l.hash(key)
+	return l.limiter.reserve(string(h[:]), l.name(key), n, wait)
+}
+
+// Configure changes the active limiter, as KeyedLimiter.Configure.
+func (l *KeyedLimiterOf[K]) Configure(c LimiterConfig) error {
+	if l.limiter == nil {
+		return errZeroLimiter
+	}
+	return l.limiter.Configure(c)
+}
+
+// Reset gives the key all its permits, as KeyedLimiter.Reset.
+func (l *KeyedLimiterOf[K]) Reset(key K) bool {
+	if l.limiter == nil {
+		return false
+	}
+	h := l.hash(key)
+	return l.limiter.reset(string(h[:]), l.name(key))
 }
 
 // Listen is KeyedLimiter.Listen. Event.Key is KeyOf the key.

@@ -40,7 +40,7 @@ func TestKeyedLimiterOf(t *testing.T) {
 		l.Allow(account{"b", i})
 	}
 	assert.Positive(t, l.Evictions(), "the maximum of keys is that of the options")
-	_, err = sluice.NewKeyedLimiterOf[int](sluice.LimiterConfig{Count: 1, Period: time.Second, Wait: time.Second})
+	_, err = sluice.NewKeyedLimiterOf[int](sluice.LimiterConfig{Count: 1, Period: time.Second, Queue: 1})
 	require.Error(t, err)
 }
 

@@ -3,6 +3,7 @@ package sluice
 import (
 	"context"
 	"math"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -26,10 +27,12 @@ type Limiter struct {
 	word     atomic.Pointer[word] // nil for other algorithms
 	cell     *runner.LockedCell
 	// users of the state in the cell: waiters and the caller that steps it. The state
-	// also stays there until the last mark at which a reservation may return permits:
-	// one word is not enough for that. Guarded by cell.Lock.
+	// also stays there until the turn of the last reservation, before which permits may
+	// come back: one word is not enough for that. Guarded by cell.Lock.
 	users int
 	until clock.Mark
+	// phantoms wait in shadow, without a caller. Guarded by cell.Lock.
+	phantoms []*runner.Waiter
 }
 
 // word is the state of a token bucket. Another configuration has another word
@@ -46,7 +49,7 @@ const locked = math.MinInt64
 // without them a caller waits until its context is over. Beside Config.Block no caller
 // waits: Wait refuses as Allow does.
 func NewLimiter(c limiter.Config, options ...Option) (*Limiter, error) {
-	s, err := newSettings("Limiter", optionClock|optionLogger|optionRequestID, options)
+	s, err := newSettings("Limiter", optionClock|optionLogger|optionRequestID|optionShadow, options)
 	if err != nil {
 		return nil, err
 	}
@@ -119,10 +122,10 @@ func (l *Limiter) AllowN(n uint32) bool {
 			if l.events.on() {
 				l.took(w, tat, n, ok, now)
 			}
-			return ok
+			return ok || l.settings.shadow
 		}
 	}
-	return l.try(n, now)
+	return l.try(n, now) || l.settings.shadow
 }
 
 // take takes n permits. It returns the TAT that decided, which is locked where the state
@@ -200,8 +203,12 @@ func (l *Limiter) WaitN(ctx context.Context, n uint32) error {
 	if l.events.on() {
 		l.events.answered(ctx, "", n, answer, now)
 	}
-	if w == nil {
+	switch {
+	case w == nil:
 		return l.refusal(answer)
+	case l.settings.shadow:
+		l.phantom(w)
+		return nil
 	}
 	select {
 	case <-w.Ready:
@@ -226,8 +233,16 @@ func (l *Limiter) WaitN(ctx context.Context, n uint32) error {
 	return &RejectedError{Step: "limit", Reason: effect.Reason, RetryAfter: -1, Waited: true}
 }
 
+// phantom leaves a waiter in the queue whose caller runs, in shadow. The state stays in the
+// cell until its wait is over.
+func (l *Limiter) phantom(w *runner.Waiter) {
+	l.cell.Lock()
+	l.phantoms = append(l.phantoms, w)
+	l.cell.Unlock()
+}
+
 func (l *Limiter) refusal(a reducer.Answer) error {
-	if a.Verdict == reducer.Admit {
+	if a.Verdict == reducer.Admit || l.settings.shadow {
 		return nil
 	}
 	after, ok := a.RetryAfter(l.settings.Now())
@@ -285,19 +300,7 @@ func (l *Limiter) Drain() {
 	}
 }
 
-// Reservation is permits taken ahead of their use. Copies are the same
-// reservation.
-type Reservation struct{ shared *reservation }
-
-type reservation struct {
-	limiter   *Limiter
-	permit    reducer.Permit
-	cost      uint32
-	at        clock.Mark
-	cancelled atomic.Bool
-}
-
-// Reserve takes n permits of a token bucket that may be used after at most wait; of
+// Reserve takes n permits of a token or leaky bucket that may be used after at most wait; of
 // the other algorithms only permits that are free now. After an error, a
 // RejectedError, nothing is taken.
 func (l *Limiter) Reserve(n uint32, wait time.Duration) (Reservation, error) {
@@ -311,13 +314,9 @@ func (l *Limiter) Reserve(n uint32, wait time.Duration) (Reservation, error) {
 	if b.Busy() {
 		b.CatchUp(now)
 	}
-	answer := b.Cell.Step(reducer.Action{Kind: reducer.Reserve, Cost: n, Permit: reducer.Permit{Mark: now.Add(wait)}}, now, &b.Out)
-	r := &reservation{limiter: l, permit: answer.Permit, cost: n, at: now}
-	if m, state := limiter.Of(b.Cell); answer.Verdict == reducer.Admit {
-		r.at = m.ReadyAt(state, answer.Permit)
-		if n > 0 {
-			l.until = max(l.until, m.FullAt(state))
-		}
+	answer, turn := reserve(b.Cell, n, wait, now, &b.Out)
+	if turn > now {
+		l.until = max(l.until, turn)
 	}
 	l.unlock(now)
 	b.Settle(now)
@@ -325,28 +324,17 @@ func (l *Limiter) Reserve(n uint32, wait time.Duration) (Reservation, error) {
 		l.events.answered(noContext, "", n, answer, now)
 	}
 	if answer.Verdict != reducer.Admit {
-		return Reservation{}, l.refusal(answer)
+		return Reservation{}, l.refusal(answer) // none in shadow, where the permits may be used at once
 	}
-	return Reservation{r}, nil
+	return reserved(l, n, answer.Permit, turn), nil
 }
 
-// Delay returns how long to wait before the permits may be used, 0 for those that
-// were cancelled.
-func (r Reservation) Delay() time.Duration {
-	if r.shared == nil || r.shared.cancelled.Load() {
-		return 0
-	}
-	return max(0, r.shared.at.Sub(r.shared.limiter.settings.Now()))
-}
+// now implements reserver.
+func (l *Limiter) now() clock.Mark { return l.settings.Now() }
 
-// Cancel returns those permits on which no later reservation depends. Only the first
-// call counts, of all copies.
-func (r Reservation) Cancel() {
-	if r.shared == nil || !r.shared.cancelled.CompareAndSwap(false, true) {
-		return
-	}
-	l := r.shared.limiter
-	l.cell.Step(reducer.Action{Kind: reducer.Cancel, Cost: r.shared.cost, Permit: r.shared.permit}, l.settings.Now())
+// giveBack implements reserver.
+func (l *Limiter) giveBack(x *reservation, now clock.Mark) {
+	l.cell.Step(reducer.Action{Kind: reducer.Cancel, Cost: x.cost, Permit: x.permit}, now)
 }
 
 // Configure changes the active limiter, as the policy reference says. An
@@ -436,7 +424,10 @@ func (l *Limiter) lock() {
 func (l *Limiter) unlock(now clock.Mark) {
 	l.users--
 	w := l.word.Load()
-	if l.users > 0 || w == nil || l.until > now {
+	if len(l.phantoms) > 0 {
+		l.phantoms = slices.DeleteFunc(l.phantoms, (*runner.Waiter).Over)
+	}
+	if l.users > 0 || w == nil || l.until > now || len(l.phantoms) > 0 {
 		return
 	}
 	_, state := limiter.Of(l.cell.Cell)

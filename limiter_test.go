@@ -179,7 +179,7 @@ func TestReserve(t *testing.T) {
 		require.NoError(t, err)
 		assert.False(t, window.Allow())
 		r.Cancel()
-		assert.True(t, window.AllowN(2))
+		assert.False(t, window.Allow(), "the permits could be used at once")
 		_, err = window.Reserve(1, time.Hour)
 		require.ErrorIs(t, err, sluice.ErrRejected)
 	})
@@ -250,7 +250,7 @@ func TestLimiterNeverAdmitsMore(t *testing.T) {
 // with the machine. The limiter is one atomic word again as soon as no
 // reservation may give permits back.
 func TestReservationsAreTheMachine(t *testing.T) {
-	words := 0
+	words, cancelled := 0, 0
 	for seed := range uint64(50) {
 		rng := rand.New(rand.NewPCG(7, seed))
 		c := limiter.Config{Count: 1, Period: time.Second, Burst: 1 + rng.Uint32N(5)}
@@ -260,8 +260,9 @@ func TestReservationsAreTheMachine(t *testing.T) {
 		require.NoError(t, err)
 		state := machine.Init(source.Now())
 		type pair struct {
-			r sluice.Reservation
-			a reducer.Action
+			r    sluice.Reservation
+			a    reducer.Action
+			turn clock.Mark
 		}
 		var open []pair
 		until := clock.Always
@@ -274,18 +275,25 @@ func TestReservationsAreTheMachine(t *testing.T) {
 				answer := machine.Step(&state, a, now, nil)
 				require.Equal(t, answer.Verdict == reducer.Admit, err == nil, "seed %d, step %d", seed, step)
 				if err == nil {
-					require.Equal(t, max(0, machine.ReadyAt(&state, answer.Permit).Sub(now)), r.Delay())
 					if n == 0 {
+						require.Zero(t, r.Delay(), "nothing is taken")
 						continue
 					}
-					open = append(open, pair{r, reducer.Action{Kind: reducer.Cancel, Cost: n, Permit: answer.Permit}})
-					until = max(until, state.Bucket().TAT)
+					turn := max(now, machine.ReadyAt(&state, answer.Permit))
+					require.Equal(t, turn.Sub(now), r.Delay())
+					open = append(open, pair{r, reducer.Action{Kind: reducer.Cancel, Cost: n, Permit: answer.Permit}, turn})
+					if turn > now {
+						until = max(until, turn)
+					}
 				}
 			case 1:
 				if len(open) > 0 {
 					i := rng.IntN(len(open))
 					open[i].r.Cancel()
-					machine.Step(&state, open[i].a, now, nil)
+					if now < open[i].turn {
+						machine.Step(&state, open[i].a, now, nil)
+						cancelled++
+					}
 					open = slices.Delete(open, i, i+1)
 				}
 			case 2:
@@ -301,6 +309,37 @@ func TestReservationsAreTheMachine(t *testing.T) {
 		}
 	}
 	assert.Greater(t, words, 500)
+	assert.Greater(t, cancelled, 100)
+}
+
+// TestReservationIsSpentAtItsTurn acts at the turn of each reservation and cancels it then: a
+// cancel from the turn on returns nothing, so that no more acts pass than permits come.
+func TestReservationIsSpentAtItsTurn(t *testing.T) {
+	for _, a := range []limiter.Algorithm{limiter.TokenBucket, limiter.FixedWindow, limiter.SlidingCounter, limiter.SlidingLog, limiter.LeakyBucket} {
+		t.Run(a.String(), func(t *testing.T) {
+			for _, wait := range []time.Duration{0, 3 * time.Second} {
+				var source clock.Virtual
+				l := limited(t, limiter.Config{Algorithm: a, Count: 1, Period: time.Second}, sluice.WithClock(&source))
+				keyed := perKey(t, limiter.Config{Algorithm: a, Count: 1, Period: time.Second}, sluice.WithClock(&source))
+				for name, reserve := range map[string]func() (sluice.Reservation, error){
+					"alone": func() (sluice.Reservation, error) { return l.Reserve(1, wait) },
+					"keyed": func() (sluice.Reservation, error) { return keyed.Reserve("a", 1, wait) },
+				} {
+					began, acts := source.Now(), 0
+					for source.Now() < began.Add(10*time.Second) {
+						if r, err := reserve(); err == nil {
+							source.Advance(r.Delay())
+							acts++
+							r.Cancel()
+						}
+						source.Advance(time.Millisecond)
+					}
+					assert.LessOrEqual(t, acts, 11, "%s: acts in 10 s and some milliseconds", name)
+					assert.Greater(t, acts, 4, name)
+				}
+			}
+		})
+	}
 }
 
 // TestReservationsNeverMint reserves, cancels and asks from many goroutines.
@@ -315,10 +354,10 @@ func TestReservationsNeverMint(t *testing.T) {
 			rng := rand.New(rand.NewPCG(6, uint64(i)))
 			for range 2_000 {
 				n := 1 + rng.Uint32N(3)
-				r, err := l.Reserve(n, 0)
+				r, err := l.Reserve(n, time.Duration(rng.IntN(3))*time.Millisecond)
 				switch {
 				case err != nil:
-				case rng.IntN(3) == 0:
+				case rng.IntN(3) == 0 && r.Delay() > 0:
 					r.Cancel()
 				default:
 					had.Add(int64(n))
@@ -333,16 +372,19 @@ func TestReservationsNeverMint(t *testing.T) {
 		})
 	}
 	all.Wait()
-	assert.LessOrEqual(t, had.Load(), int64(burst)+int64(source.Now())/int64(time.Millisecond))
+	// What is reserved may be used at most 2 ms later.
+	assert.LessOrEqual(t, had.Load(), int64(burst)+int64(source.Now())/int64(time.Millisecond)+2)
 }
 
 // TestReservationIsCancelledOnce cancels copies of a reservation at once, while
 // nothing else would show that permits were returned twice.
 func TestReservationIsCancelledOnce(t *testing.T) {
-	l := limited(t, rate(8, time.Hour), sluice.WithClock(&clock.Virtual{}))
-	_, err := l.Reserve(3, 0)
+	var source clock.Virtual
+	l := limited(t, rate(8, 8*time.Hour), sluice.WithClock(&source))
+	require.True(t, l.AllowN(8))
+	_, err := l.Reserve(3, 3*time.Hour)
 	require.NoError(t, err)
-	r, err := l.Reserve(2, 0)
+	r, err := l.Reserve(2, 5*time.Hour)
 	require.NoError(t, err)
 	var all sync.WaitGroup
 	for range 4 {
@@ -350,6 +392,7 @@ func TestReservationIsCancelledOnce(t *testing.T) {
 		all.Go(copied.Cancel)
 	}
 	all.Wait()
+	source.Advance(8 * time.Hour)
 	free, _ := l.Peek(1)
 	assert.EqualValues(t, 5, free)
 }

@@ -146,19 +146,22 @@ func TestOptionsWithoutEffect(t *testing.T) {
 		"WithMaxKeys":  sluice.WithMaxKeys(1), "WithRefuseLate": sluice.WithRefuseLate(),
 		"WithRequestID":      sluice.WithRequestID(func(context.Context) string { return "" }),
 		"WithClassifyResult": sluice.WithClassifyResult(func(string, any, error) reducer.Outcome { return 0 }), "WithAttemptInfo": sluice.WithAttemptInfo(),
+		"WithShadow": sluice.WithShadow(),
 	}
 	for made, c := range map[string]struct {
 		make func(sluice.Option) error
 		want []string
 	}{
-		"Limiter":      {func(o sluice.Option) error { _, err := sluice.NewLimiter(rate(1, time.Second), o); return err }, []string{"WithClock", "WithLogger", "WithRequestID"}},
-		"KeyedLimiter": {func(o sluice.Option) error { _, err := sluice.NewKeyedLimiter(rate(1, time.Second), o); return err }, []string{"WithClock", "WithLogger", "WithMaxKeys"}},
-		"Bulkhead":     {func(o sluice.Option) error { _, err := sluice.NewBulkhead(places(1, 0), o); return err }, []string{"WithClock", "WithLogger", "WithRequestID"}},
-		"Breaker":      {func(o sluice.Option) error { _, err := sluice.NewBreaker(breakerConfig(), o); return err }, []string{"WithClassify", "WithClassifyResult", "WithClock", "WithLogger", "WithRequestID"}},
+		"Limiter":       {func(o sluice.Option) error { _, err := sluice.NewLimiter(rate(1, time.Second), o); return err }, []string{"WithClock", "WithLogger", "WithRequestID", "WithShadow"}},
+		"KeyedLimiter":  {func(o sluice.Option) error { _, err := sluice.NewKeyedLimiter(rate(1, time.Second), o); return err }, []string{"WithClock", "WithLogger", "WithMaxKeys", "WithRequestID", "WithShadow"}},
+		"KeyedBulkhead": {func(o sluice.Option) error { _, err := sluice.NewKeyedBulkhead(places(1, 0), o); return err }, []string{"WithClock", "WithLogger", "WithMaxKeys", "WithRequestID", "WithShadow"}},
+		"KeyedBreaker":  {func(o sluice.Option) error { _, err := sluice.NewKeyedBreaker(breakerConfig(), o); return err }, []string{"WithClassify", "WithClassifyResult", "WithClock", "WithLogger", "WithMaxKeys", "WithRequestID", "WithShadow"}},
+		"Bulkhead":      {func(o sluice.Option) error { _, err := sluice.NewBulkhead(places(1, 0), o); return err }, []string{"WithClock", "WithLogger", "WithRequestID", "WithShadow"}},
+		"Breaker":       {func(o sluice.Option) error { _, err := sluice.NewBreaker(breakerConfig(), o); return err }, []string{"WithClassify", "WithClassifyResult", "WithClock", "WithLogger", "WithRequestID", "WithShadow"}},
 		"Retrier": {func(o sluice.Option) error {
 			_, err := sluice.NewRetry(retry.Config{Attempts: 1, Backoff: backoff.Config{Kind: backoff.None}}, o)
 			return err
-		}, []string{"WithAttemptInfo", "WithClassify", "WithClassifyResult", "WithClock", "WithLogger", "WithRequestID", "WithSeed"}},
+		}, []string{"WithAttemptInfo", "WithClassify", "WithClassifyResult", "WithClock", "WithLogger", "WithRequestID", "WithSeed", "WithShadow"}},
 		"Set": {func(o sluice.Option) error { _, err := sluice.Parse("p", document("timeout: 1s"), o); return err },
 			[]string{"WithAttemptInfo", "WithClassify", "WithClassifyResult", "WithClock", "WithLogger", "WithMaxKeys", "WithRefuseLate", "WithRequestID", "WithSeed"}},
 	} {

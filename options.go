@@ -26,6 +26,7 @@ type settings struct {
 	logger   *slog.Logger
 	classify func(error) reducer.Outcome
 	shared   *runner.Mechanisms // of WithMechanisms, nil for none
+	shadow   bool               // of WithShadow
 	given    optionSet
 	aborts   []error // of AbortOn
 	retries  []error // of RetryOn
@@ -49,12 +50,13 @@ const (
 	optionMechanisms
 	optionAbortOn
 	optionRetryOn
+	optionShadow
 )
 
 // optionClassifies are the options that say what errors mean.
 const optionClassifies = optionClassify | optionAbortOn | optionRetryOn
 
-var optionNames = [...]string{"WithClock", "WithSeed", "WithLogger", "WithClassify", "WithMaxKeys", "WithRefuseLate", "WithRequestID", "WithClassifyResult", "WithAttemptInfo", "WithDelay", "WithMechanisms", "AbortOn", "RetryOn"}
+var optionNames = [...]string{"WithClock", "WithSeed", "WithLogger", "WithClassify", "WithMaxKeys", "WithRefuseLate", "WithRequestID", "WithClassifyResult", "WithAttemptInfo", "WithDelay", "WithMechanisms", "AbortOn", "RetryOn", "WithShadow"}
 
 // newSettings applies the options. Those that have no effect on what is made are
 // an error.
@@ -126,6 +128,15 @@ func WithRequestID(f func(context.Context) string) Option {
 // and the error counts as Fail. Default: every error is Fail.
 func WithClassify(f func(error) reducer.Outcome) Option {
 	return func(s *settings) { s.classify, s.given = f, s.given|optionClassify }
+}
+
+// WithShadow has a mechanism alone decide without effect, as a step in shadow does: it takes
+// what it would take, tells a refusal or a wait by an event with Shadow, and lets the call run
+// at once. A breaker does not count a call that it would have refused, and a retrier makes one
+// attempt. It applies to a Limiter, KeyedLimiter, Breaker, Bulkhead, Retrier and those with
+// keys; a Pipeline has Step.Shadow. Default: the mechanism decides.
+func WithShadow() Option {
+	return func(s *settings) { s.shadow, s.given = true, s.given|optionShadow }
 }
 
 // WithMaxKeys bounds the keys of a KeyedLimiter, where a new key above the maximum

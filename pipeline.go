@@ -41,10 +41,15 @@ func compiled(p pipeline.Policy) (*pipeline.Plan, error) {
 
 // New activates a policy.
 func New(p pipeline.Policy, options ...Option) (*Pipeline, error) {
-	set := applied(options)
-	if set.wrong != nil {
-		return nil, set.wrong
+	set, err := newSettings("Pipeline", ^optionShadow, options)
+	if err != nil {
+		return nil, err
 	}
+	return activate(p, set)
+}
+
+// activate is New with settings.
+func activate(p pipeline.Policy, set *settings) (*Pipeline, error) {
 	plan, err := compiled(p.WithEpoch(set.Epoch))
 	if err != nil {
 		return nil, err

@@ -35,7 +35,7 @@ func NewRetry(c retry.Config, options ...Option) (*Retrier, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := newSettings("Retrier", optionClock|optionSeed|optionClassifies|optionLogger|optionRequestID|optionClassifyResult|optionAttemptInfo|optionDelay, options)
+	s, err := newSettings("Retrier", optionClock|optionSeed|optionClassifies|optionLogger|optionRequestID|optionClassifyResult|optionAttemptInfo|optionDelay|optionShadow, options)
 	if err != nil {
 		return nil, err
 	}
@@ -182,12 +182,18 @@ func (r *Retrier) next(ctx context.Context, c *retrying, value any, err error) (
 		r.report(ctx, c, &Event{
 			Kind: decision.Retry, Outcome: outcome, Reason: reducer.CauseOf(outcome), Wait: verdict.Until.Sub(now), Err: err,
 		})
+		if r.settings.shadow {
+			return false, err
+		}
 	case verdict.Reason == reducer.NoReason:
 		r.report(ctx, c, &end)
 		return false, err
 	default:
 		end.Reason = verdict.Reason
 		r.report(ctx, c, &end)
+		if r.settings.shadow {
+			return false, err
+		}
 		return false, &RetryError{Step: "retry", Reason: verdict.Reason, Attempts: int(c.state.Attempt), Err: err, Earlier: c.earlier.List()}
 	}
 	runner.Pause(ctx, verdict.Until.Sub(now))

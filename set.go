@@ -44,7 +44,7 @@ func Load(file string, options ...Option) (*Set, error) {
 
 // Parse is Load for a document that has been read. The file names it in errors.
 func Parse(file string, src []byte, options ...Option) (*Set, error) {
-	if err := applied(options).wrong; err != nil {
+	if _, err := newSettings("Set", ^optionShadow, options); err != nil {
 		return nil, err
 	}
 	s := &Set{options: options}

@@ -82,10 +82,10 @@ func (l *KeyedLimiter) State(key string) (s CellState, ok bool) {
 		return CellState{}, false
 	}
 	defer r.Unlock()
-	if l.bucket == nil {
-		return CellState(runner.StateOf(r.Cell(), 0, now)), true
+	if word, bucket := r.Word(); word != nil {
+		return CellState{Free: peekBucket(bucket, clock.Mark(*word), 1, now).Free, Text: r.Text(now)}, true
 	}
-	return CellState{Free: peekBucket(l.bucket, clock.Mark(*r.Word()), 1, now).Free, Text: r.Text(now)}, true
+	return CellState(runner.StateOf(r.Cell(), 0, now)), true
 }
 
 // State returns the state of the bulkhead: its places and the callers that wait.

@@ -157,6 +157,31 @@ func migrateXReserve(t *testing.T) {
 		}
 	}
 	equal(t, ours, theirs)
+
+	// A cancel after the turn, when the permit may have been used, returns nothing: 1,000 acts a
+	// second would pass else.
+	x, l = rate.NewLimiter(1, 1), must(sluice.NewLimiter(sluice.LimiterConfig{Count: 1, Period: time.Second, Burst: 1}))
+	var acts [2]int
+	for range 100 {
+		if a, err := l.Reserve(1, 0); err == nil {
+			acts[0]++
+			time.Sleep(time.Millisecond)
+			a.Cancel()
+		} else {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	for range 100 {
+		b := x.Reserve()
+		if b.Delay() == 0 {
+			acts[1]++
+		}
+		time.Sleep(time.Millisecond)
+		b.Cancel()
+	}
+	if acts != [2]int{1, 1} {
+		t.Errorf("acts in 100 ms at one a second: %d here, %d there; want one", acts[0], acts[1])
+	}
 }
 
 func migrateXSet(t *testing.T) {

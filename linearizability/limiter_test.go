@@ -179,17 +179,19 @@ func TestLimiterDefects(t *testing.T) {
 	defects := map[string]struct {
 		place where
 		plant func(l *limits)
+		// ahead: it concerns permits whose turn is later, which only two algorithms reserve.
+		ahead bool
 	}{
-		"grants one permit too many": {virtual, func(l *limits) {
+		"grants one permit too many": {place: virtual, plant: func(l *limits) {
 			allow, spare := l.allow, &once{}
 			l.allow = func(n uint32) bool { return allow(n) || spare.first() }
 		}},
-		"takes a permit and says no": {virtual, func(l *limits) {
+		"takes a permit and says no": {place: virtual, plant: func(l *limits) {
 			allow := l.allow
 			l.allow = func(n uint32) bool { return allow(n) && n != 3 }
 		}},
-		"ignores a cancel": {virtual, func(l *limits) { l.cancel = func(*sluice.Reservation) {} }},
-		"keeps the place of a caller that leaves": {bubbles, func(l *limits) {
+		"ignores a cancel": {place: virtual, plant: func(l *limits) { l.cancel = func(*sluice.Reservation) {} }, ahead: true},
+		"keeps the place of a caller that leaves": {place: bubbles, plant: func(l *limits) {
 			wait := l.wait
 			l.wait = func(ctx context.Context, n uint32) error {
 				done := make(chan error, 1)
@@ -202,7 +204,7 @@ func TestLimiterDefects(t *testing.T) {
 				}
 			}
 		}},
-		"checks and takes in two steps": {virtual, func(l *limits) {
+		"checks and takes in two steps": {place: virtual, plant: func(l *limits) {
 			peek, allow := l.peek, l.allow
 			l.allow = func(n uint32) bool {
 				if free, _ := peek(n); free < n {
@@ -216,6 +218,9 @@ func TestLimiterDefects(t *testing.T) {
 	for name, d := range defects {
 		t.Run(name, func(t *testing.T) {
 			for _, a := range algorithms {
+				if d.ahead && a != limiter.TokenBucket && a != limiter.LeakyBucket {
+					continue
+				}
 				caught(t, d.place, 3_000, limiting(a, d.plant))
 			}
 		})

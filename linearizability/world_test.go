@@ -26,6 +26,7 @@ type request struct {
 	reason reducer.Reason
 	permit reducer.Permit // or the ticket
 	at     clock.Mark     // of the grant or the drop
+	turn   clock.Mark     // of a reservation, from which on a cancel returns nothing; clock.Never for no reservation
 }
 
 // progress of a call: the steps that it has made, and the mark of the last.
@@ -55,7 +56,7 @@ func (w *world) seal() {
 			continue
 		}
 		id = append(id, byte(i), byte(r.fate), byte(r.reason))
-		for _, v := range [...]uint64{r.permit.Generation, r.permit.ID, uint64(r.permit.Mark), uint64(r.at)} {
+		for _, v := range [...]uint64{r.permit.Generation, r.permit.ID, uint64(r.permit.Mark), uint64(r.at), uint64(r.turn)} {
 			id = binary.LittleEndian.AppendUint64(id, v)
 		}
 	}
@@ -85,10 +86,13 @@ func (m *model) apply(w *world, o *op, s *seen, at clock.Mark) (ok bool) {
 	case end:
 		ok = m.ended(w, r, o, s, at)
 	case give:
-		a := o.action
-		a.Permit = r.permit
-		answer := w.send(o.cell, a, at)
-		ok = !s.told || s.done == (answer.Verdict == reducer.Done)
+		if a := o.action; a.Kind == reducer.Cancel && at >= r.turn {
+			ok = true
+		} else {
+			a.Permit = r.permit
+			answer := w.send(o.cell, a, at)
+			ok = !s.told || s.done == (answer.Verdict == reducer.Done)
+		}
 	default:
 		answer := w.send(o.cell, o.action, at)
 		switch o.action.Kind {
@@ -116,7 +120,10 @@ func (m *model) asked(w *world, r *request, o *op, s *seen, at clock.Mark) bool 
 	switch answer.Verdict {
 	case reducer.Admit:
 		if m.kept[o.req] {
-			*r = request{fate: granted, permit: answer.Permit}
+			*r = request{fate: granted, permit: answer.Permit, turn: clock.Never}
+			if a.Kind == reducer.Reserve {
+				r.turn = max(at, w.cells[o.cell].ready(answer.Permit))
+			}
 		}
 		if m.exact {
 			r.at = at
@@ -190,7 +197,7 @@ func (w *world) send(i int, a reducer.Action, now clock.Mark) reducer.Answer {
 	for _, e := range out {
 		switch e.Kind {
 		case reducer.Grant:
-			w.requests[e.Caller-1] = request{fate: granted, permit: e.Permit, at: now}
+			w.requests[e.Caller-1] = request{fate: granted, permit: e.Permit, at: now, turn: clock.Never}
 		case reducer.Drop:
 			w.requests[e.Caller-1] = request{fate: dropped, reason: e.Reason, at: now}
 		}

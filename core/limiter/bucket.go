@@ -25,6 +25,10 @@ func NewBucket(m *tokenbucket.Machine, now clock.Mark) Bucket {
 	return Bucket{Machine: *m, Bare: Bare{TAT: now, Generation: 1}, Last: now}
 }
 
+// TokenBucket returns the arithmetic of a token bucket without a warm-up, whose state its TAT is
+// where nothing was refunded.
+func (m *Machine) TokenBucket() *tokenbucket.Machine { return &m.algorithm.bucket }
+
 // Step applies an action of a cost about a permit. Reserve, Settle and Drain are stale
 // here.
 func (b *Bucket) Step(answer *reducer.Answer, kind reducer.Kind, cost uint32, p *reducer.Permit, now clock.Mark) {

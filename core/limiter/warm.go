@@ -243,15 +243,6 @@ func (c *Config) burst() uint32 {
 	return c.Burst
 }
 
-// FullAt returns the mark at which the token bucket is full again if nothing else
-// happens.
-func (m *Machine) FullAt(s *State) clock.Mark {
-	if u := &m.algorithm.warm; u.Over > 0 {
-		return u.fullAt(s.count.warmed())
-	}
-	return s.count.mark
-}
-
 func codeWarming(w *wire.Coder, b *warming) {
 	w.Mark(&b.origin)
 	full := uint8(0)

@@ -22,8 +22,6 @@ type Config struct {
 	// Bucket is the machine of a limit by token bucket without a queue, nil for
 	// all else.
 	Bucket *limiter.Machine
-	// Final says that no permit of Bucket comes back: its state is its TAT.
-	Final bool
 	// Names keeps the keys, for events and snapshots.
 	Names bool
 	// Watched reports whether evicted keys are kept for Evicted. nil for never.

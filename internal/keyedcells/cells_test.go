@@ -17,7 +17,6 @@ import (
 	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/core/limiter"
-	"github.com/sluice-go/sluice/core/tokenbucket"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -634,12 +633,8 @@ func BenchmarkStep(b *testing.B) {
 	const keys = 100_000
 	step := limits(b, limiter.Config{Count: 1, Period: time.Hour, Burst: 1_000_000_000 / 4000})
 	step.Keys = keys
-	bucket, err := tokenbucket.New(tokenbucket.Config{Count: 1, Period: time.Hour, Burst: 1_000_000_000 / 4000})
-	if err != nil {
-		b.Fatal(err)
-	}
 	alone := step
-	alone.Final, alone.Names = true, false
+	alone.Names = false
 	names := make([]string, keys)
 	for i := range names {
 		names[i] = fmt.Sprintf("key of 16 %6d", i)
@@ -654,10 +649,11 @@ func BenchmarkStep(b *testing.B) {
 			for b.Loop() {
 				at = at*6364136223846793005 + 1442695040888963407
 				key := names[(at>>33)%keys]
-				if config.Final {
+				if !config.Names {
 					r, now, _ := c.Use(key, 0)
-					tat, _ := bucket.Take(clock.Mark(*r.Word()), 1, now)
-					*r.Word() = uint64(tat)
+					word, bucket := r.Word()
+					tat, _ := bucket.Take(clock.Mark(*word), 1, now)
+					*word = uint64(tat)
 					r.Unlock()
 				} else {
 					c.Enter(key, 1, 0)

@@ -11,7 +11,7 @@ import (
 // use Key, Side and Handle of the Ref.
 type Adopt func(r Ref, old cell.Cell, next cell.Maker) cell.Cell
 
-// Configure replaces the configuration, with the same Final and Names.
+// Configure replaces the configuration, with the same Names.
 // It calls adopt for one cell after another, the spare cell included, but where
 // both configurations have a Bucket. A shard at which callers wait keeps values of
 // cell.Cell, whatever the configuration. Handles stay valid. Where there are more keys

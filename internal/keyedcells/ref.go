@@ -4,6 +4,8 @@ import (
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/keyed"
+	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/tokenbucket"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -41,7 +43,7 @@ func (r Ref) Answered(a *reducer.Action, answer *reducer.Answer) {
 }
 
 // Cell returns the cell, valid until Unlock. That of a token bucket is a view of
-// its state; cells with Final have none.
+// its state.
 func (r Ref) Cell() cell.Cell {
 	s := r.s
 	if s.config.Bucket == nil {
@@ -55,8 +57,26 @@ func (r Ref) Cell() cell.Cell {
 // state by that of the other.
 func (r Ref) SetCell(c cell.Cell) { r.s.set(r.index, c) }
 
-// Word returns the state of a token bucket with Final, its TAT.
-func (r Ref) Word() *uint64 { return r.s.table.Word(r.index) }
+// Word returns the TAT of a token bucket and its machine, nil for all else. A caller that
+// takes permits by the word steps no older mark than that of Use.
+func (r Ref) Word() (*uint64, *tokenbucket.Machine) {
+	if m := r.s.config.Bucket; m != nil {
+		return r.s.table.Word(r.index), m.TokenBucket()
+	}
+	return nil, nil
+}
+
+// ReadyAt returns the mark from which a permit of a limit may be used that the last step
+// granted or reserved.
+func (r Ref) ReadyAt(p reducer.Permit) clock.Mark {
+	s := r.s
+	if s.config.Bucket != nil {
+		state := s.bucket(r.index)
+		return s.config.Bucket.ReadyAt(&state, p)
+	}
+	m, state := limiter.Of(*s.cells.At(r.index))
+	return m.ReadyAt(state, p)
+}
 
 // Fresh reports whether the cell decides as a new one would.
 func (r Ref) Fresh(now clock.Mark) bool { return r.s.fresh(r.index, now) }

@@ -64,8 +64,6 @@ func (c Config) bounds(shards int) keyed.Config {
 	switch {
 	case c.Bucket == nil:
 		b.CellBytes += uint32(unsafe.Sizeof(cell.Cell(nil)))
-	case c.Final:
-		b.CellBytes = 0
 	default:
 		b.CellBytes = uint32(unsafe.Sizeof(rest{}))
 	}
@@ -219,7 +217,7 @@ func (s *shard) setBucket(index uint32, state *limiter.State) {
 	s.last = max(s.last, state.Last)
 	*s.table.Word(index) = uint64(b.TAT)
 	r := rest{b.Refunded, b.Generation - 1}
-	if !s.rests && !s.config.Final && r != (rest{}) {
+	if !s.rests && r != (rest{}) {
 		s.rests = true
 		s.buckets.Grow(s.table.Len())
 	}
