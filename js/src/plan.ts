@@ -81,7 +81,7 @@ export interface Text {
 /**
  * Reads a source. The plan is compiled when it is asked for. `alone` is a mechanism that is the only step; `keyed` says
  * whether it has a cell for each key. Windows of the calendar are those of the wall time of the clock; without one its 0
- * is 1970.
+ * is 1970. `covers` says that the program has a fallback, as if the policy had one.
  */
 export function readSource(
   engine: Engine,
@@ -90,10 +90,12 @@ export function readSource(
   clock?: Clock,
   alone?: MechanismName,
   keyed = false,
+  covers = false,
 ): Text {
   const given = Array.isArray(source) ? { steps: source } : source;
   const { policy, whole } = alone ? optionsOf(given as Policy, alone, keyed) : policyOf(given, name);
-  return textOfPolicy(engine, policy, clock, policy.plain ? undefined : writtenOf(given, whole, name));
+  const written = policy.plain ? undefined : writtenOf(given, whole, name);
+  return textOfPolicy(engine, covers ? { ...policy, fallback: true } : policy, clock, written);
 }
 
 /** The text of a policy that was read, as it was written, which a plain one is in other words. */
@@ -114,14 +116,15 @@ export interface Part {
 }
 
 /** Reads all policies of a document. */
-export function readSources(engine: Engine, source: Source, clock: Clock): Map<string, Part> {
+export function readSources(engine: Engine, source: Source, clock: Clock, covers: boolean): Map<string, Part> {
   const all = read(source, readDocuments);
   return new Map(
     [...all].map(([key, policy]): [string, Part] => {
       const name = textOf(key);
       const written = policy.plain ? undefined : writtenOf(source, true, name);
       const shares = policy.steps.some(({ shares, cells }) => shares && cells);
-      return [name, { text: textOfPolicy(engine, policy, clock, written), shares }];
+      const covered = covers ? { ...policy, fallback: true } : policy;
+      return [name, { text: textOfPolicy(engine, covered, clock, written), shares }];
     }),
   );
 }
