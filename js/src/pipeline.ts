@@ -49,7 +49,8 @@ export class Pipeline extends Observable {
     const { name, clock = defaultClock, stack, fallback } = options;
     this.engine = part?.engine ?? engineOf(options.instance);
     this.hooks = hooksOf(options);
-    const text = part?.text ?? readSource(this.engine, source, name, clock, alone, keyed, fallback !== undefined);
+    const text =
+      part?.text ?? readSource(this.engine, source, name, clock, alone, keyed, fallback !== undefined);
     const beside = part?.beside?.driver;
     this.driver = new Driver(this.engine, clock, text, alone === 'retry', stack, part?.shares, beside);
     this.cells = new PipelineCells(this.driver);
@@ -192,7 +193,9 @@ export class Pipeline extends Observable {
     this.driver.keep();
     const { name, fallback } = this.options;
     const { clock } = this.driver;
-    this.driver.configure(readSource(this.engine, source, name, clock, undefined, false, fallback !== undefined));
+    this.driver.configure(
+      readSource(this.engine, source, name, clock, undefined, false, fallback !== undefined),
+    );
   }
 
   /** The states of limiters, breakers and budgets as a plain value, for any storage. */

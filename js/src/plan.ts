@@ -41,6 +41,8 @@ export interface Layout {
   readonly priced: readonly { readonly index: number; readonly attribute: string }[];
   /** What it asks of the attributes of calls, undefined for nothing. */
   readonly conditions: Conditions | undefined;
+  /** The timeouts that have a soft limit, in milliseconds; undefined for none. */
+  readonly softs: readonly { readonly index: number; readonly soft: number }[] | undefined;
   /** The index of the hedge, -1 where the plan has none. */
   readonly hedge: number;
 }
@@ -116,7 +118,12 @@ export interface Part {
 }
 
 /** Reads all policies of a document. */
-export function readSources(engine: Engine, source: Source, clock: Clock, covers: boolean): Map<string, Part> {
+export function readSources(
+  engine: Engine,
+  source: Source,
+  clock: Clock,
+  covers: boolean,
+): Map<string, Part> {
   const all = read(source, readDocuments);
   return new Map(
     [...all].map(([key, policy]): [string, Part] => {
@@ -175,6 +182,10 @@ function writtenOf(source: unknown, whole: boolean, name: string | undefined): P
 
 function compile(engine: Engine, bytes: string, read: ReadPolicy, policy: Policy): Plan {
   const { steps } = read;
+  // The values of a timeout are its settings in nanoseconds: after, and soft, which is 0 for none.
+  const softs = steps.flatMap(({ mechanism, values: [, soft] }, index) =>
+    mechanism === 'timeout' && Number(soft) ? { index, soft: Number(soft) / 1e6 } : [],
+  );
   const layout = {
     steps: steps.map(({ name, mechanism, shadow, per, at, className }) => ({
       name,
@@ -188,6 +199,7 @@ function compile(engine: Engine, bytes: string, read: ReadPolicy, policy: Policy
     keyed: steps.flatMap(({ per }, index) => (per.length ? { index, per: per.map(textOf) } : [])),
     priced: steps.flatMap(({ cost }, index) => (cost ? { index, attribute: textOf(cost) } : [])),
     conditions: conditionsOf(read),
+    softs: softs.length ? softs : undefined,
     hedge: steps.findIndex(({ mechanism }) => mechanism === 'hedge'),
   };
   const handle = engine.check(engine.x.compile(engine.putBytes(bytes)));

@@ -108,6 +108,8 @@ export interface Decision {
   readonly error?: unknown;
   /** The new state of a circuit breaker. */
   readonly state?: BreakerState;
+  /** Of a `timeout`: the soft limit of the step has passed, and nothing is cut. */
+  readonly soft?: true;
   /** The step is in shadow mode: nothing was enforced. */
   readonly shadow?: true;
   /** The policy, or the program, has a fallback for this. */
