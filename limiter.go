@@ -24,6 +24,7 @@ type Limiter struct {
 	*settings
 	events emitter
 	word   atomic.Pointer[word] // nil for other algorithms
+	hasty  atomic.Bool          // Do refuses at once
 	cell   *runner.LockedCell
 	// users of the state in the cell: waiters and the caller that steps it. The state
 	// also stays there until the last mark at which a reservation may return permits:
@@ -42,9 +43,10 @@ type word struct {
 // locked in a word says that the state is in the cell.
 const locked = math.MinInt64
 
-// NewLimiter makes a limiter. Config.Wait and Config.Queue bound Wait alone;
-// without them a caller waits until its context is over. Beside Config.Block no caller
-// waits: Wait refuses as Allow does.
+// NewLimiter makes a limiter. Config.Wait and Config.Queue bound Wait, Do and Execute.
+// Without them Do and Execute refuse at once, as a step of a policy does, and Wait, which is
+// called to wait, waits until its context is over. Beside Config.Block no caller waits: Wait
+// refuses as Allow does.
 func NewLimiter(c limiter.Config, options ...Option) (*Limiter, error) {
 	s, err := newSettings("Limiter", optionClock|optionLogger|optionRequestID, options)
 	if err != nil {
@@ -57,6 +59,7 @@ func NewLimiter(c limiter.Config, options ...Option) (*Limiter, error) {
 	l := &Limiter{settings: s, until: clock.Always}
 	l.events.begin("limit", s)
 	now := l.Now()
+	l.hasty.Store(c.Wait == 0)
 	l.cell = runner.NewLockedCell(maker.New(now), l.Now, false, nil)
 	if bucket != nil {
 		w := &word{bucket: bucket}
@@ -226,6 +229,33 @@ func (l *Limiter) WaitN(ctx context.Context, n uint32) error {
 	return &RejectedError{Step: "limit", Reason: effect.Reason, RetryAfter: -1, Waited: true}
 }
 
+// enterCall is Wait for a function: without Config.Wait it refuses at once.
+func (l *Limiter) enterCall(ctx context.Context) error {
+	if l.settings == nil || !l.hasty.Load() {
+		return l.Wait(ctx)
+	}
+	if ctx.Err() != nil {
+		return cancelled(ctx, nil)
+	}
+	now := l.Now()
+	if w := l.word.Load(); w != nil {
+		if tat, ok := w.take(1, now); tat != locked {
+			if l.events.on() {
+				l.took(w, tat, 1, ok, now)
+			}
+			if ok {
+				return nil
+			}
+			return l.refusal(peekBucket(w.bucket, clock.Mark(tat), 1, now))
+		}
+	}
+	answer := l.step(reducer.Action{Kind: reducer.TryAcquire, Cost: 1}, now)
+	if l.events.on() {
+		l.events.answered(ctx, "", 1, answer, now)
+	}
+	return l.refusal(answer)
+}
+
 func (l *Limiter) refusal(a reducer.Answer) error {
 	if a.Verdict == reducer.Admit {
 		return nil
@@ -362,6 +392,7 @@ func (l *Limiter) Configure(c limiter.Config) error {
 	b := l.cell
 	b.Lock()
 	now := l.Now()
+	l.hasty.Store(c.Wait == 0)
 	l.lock()
 	b.CatchUp(now)
 	b.Cell = cell.Adopt(maker, b.Cell, now, &b.Out)
