@@ -29,9 +29,9 @@ func ClassifyAs[T any](f func(step string, value T, err error) reducer.Outcome) 
 }
 
 // WithClassifyResult sets the function that classifies the results of functions guarded
-// by a Pipeline or Set, or by a Breaker or Retrier alone, whose steps have the names
-// "breaker" and "retry" and which call it once, with that name. A function without a value
-// has the value nil. A value that is called a failure or a throttle without an error
+// by a Pipeline or Set, or by a Breaker or Retrier alone, which is as a pipeline of that one
+// step: a Retrier calls it with an empty step, a Breaker with an empty step and then with
+// "breaker". A function without a value has the value nil. A value that is called a failure or a throttle without an error
 // gets a ResultError; where it is a RetryAfterer, that is the retry delay. Default: an
 // error is classified by WithClassify, and a value without an error is a success.
 func WithClassifyResult(f Classifier) Option {

@@ -28,9 +28,9 @@ func ExampleExecute() {
 	// true open
 }
 
-// A limiter has the function wait for a permit.
+// A limiter has the function wait for a permit where it has a Wait; without one it refuses at once.
 func ExampleLimiter_Do() {
-	l, err := sluice.NewLimiter(sluice.LimiterConfig{Count: 1, Period: time.Millisecond})
+	l, err := sluice.NewLimiter(sluice.LimiterConfig{Count: 1, Period: time.Millisecond, Wait: time.Second, Queue: 1})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -49,7 +49,7 @@ type meaning struct {
 }
 
 // Execute runs fn under a mechanism alone and returns its value, or why fn did not run. A
-// limiter waits for a permit as Limiter.Wait does, a bulkhead for a place as
+// limiter waits for a permit for Config.Wait at most, a bulkhead for a place as
 // Bulkhead.Acquire. A breaker counts the result. A Retrier runs fn again as Retry does. A panic
 // in fn releases what is held, counts as a failure and continues. Do is the same for a
 // Pipeline, Hedge for a Hedger.
@@ -78,9 +78,10 @@ func Execute[T any](ctx context.Context, m Mechanism, fn func(context.Context) (
 	return value, err
 }
 
-// Do is Execute for a function without a value: it waits for a permit and runs fn.
+// Do is Execute for a function without a value: it waits for a permit, for Config.Wait at
+// most, and runs fn.
 func (l *Limiter) Do(ctx context.Context, fn func(context.Context) error) error {
-	if err := l.Wait(ctx); err != nil {
+	if err := l.enterCall(ctx); err != nil {
 		return err
 	}
 	return fn(ctx)
@@ -96,7 +97,7 @@ func (l *Limiter) admit(ctx context.Context) (reducer.Permit, error) {
 	if l == nil {
 		return reducer.Permit{}, errZeroLimiter
 	}
-	return reducer.Permit{}, l.Wait(ctx)
+	return reducer.Permit{}, l.enterCall(ctx)
 }
 
 func (l *Limiter) classifies() bool { return false }
@@ -148,11 +149,16 @@ func (b *Breaker) result(ctx context.Context, value any, err error) (meaning, er
 	if err == nil && b.settings.Classifier == nil {
 		return meaning{outcome: reducer.OK}, nil
 	}
-	outcome, told, after, err := b.settings.outcome(ctx, "breaker", value, err)
+	outcome, told, after, last := b.settings.outcome(ctx, value, err)
+	if b.settings.Classifier != nil && outcome != reducer.Cancelled {
+		if own := runner.Classified(b.settings.Classifier("breaker", value, err)); own != 0 {
+			outcome = own
+		}
+	}
 	if !told {
 		after = 0
 	}
-	return meaning{outcome, after}, err
+	return meaning{outcome, after}, last
 }
 
 func (b *Breaker) settle(ctx context.Context, p reducer.Permit, m meaning, err error) {

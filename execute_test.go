@@ -13,6 +13,7 @@ import (
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/retry"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -20,7 +21,9 @@ import (
 func TestExecute(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		ctx := t.Context()
-		l, b, w := limited(t, rate(1, time.Second)), broken(t, breakerConfig()), walled(t, places(1, 0))
+		patient := rate(1, time.Second)
+		patient.Wait, patient.Queue = time.Minute, 1
+		l, b, w := limited(t, patient), broken(t, breakerConfig()), walled(t, places(1, 0))
 		for _, m := range []sluice.Mechanism{l, b, w} {
 			value, err := sluice.Execute(ctx, m, func(context.Context) (string, error) { return "value", nil })
 			require.NoError(t, err)
@@ -50,6 +53,38 @@ func TestExecute(t *testing.T) {
 			require.ErrorContains(t, err, "a zero ")
 		}
 	})
+}
+
+// TestDoRefusesAtOnce has functions under a limiter alone refused as under a step of a policy
+// where its wait is 0. Wait, which is called to wait, waits all the same.
+func TestDoRefusesAtOnce(t *testing.T) {
+	for _, algorithm := range []limiter.Algorithm{limiter.TokenBucket, limiter.FixedWindow} {
+		bubble(t, func(t *testing.T) {
+			ctx := t.Context()
+			c := limiter.Config{Algorithm: algorithm, Count: 1, Period: time.Second}
+			l := limited(t, c)
+			var kinds []string
+			l.Listen(func(e sluice.Event) { kinds = append(kinds, e.Kind.String()) })
+			require.NoError(t, l.Do(ctx, good))
+			began := time.Now()
+			_, err := sluice.Execute(ctx, l, ok)
+			for _, err := range []error{l.Do(ctx, good), err} {
+				var refused *sluice.RejectedError
+				require.ErrorAs(t, err, &refused)
+				assert.Equal(t, time.Second, refused.RetryAfter)
+			}
+			assert.Zero(t, time.Since(began))
+			assert.Equal(t, []string{"admit", "reject", "reject"}, kinds)
+			require.NoError(t, l.Wait(ctx))
+			assert.Equal(t, time.Second, time.Since(began))
+
+			require.ErrorIs(t, l.Do(ctx, good), sluice.ErrRejected)
+			c.Wait, c.Queue = time.Minute, 1
+			require.NoError(t, l.Configure(c))
+			require.NoError(t, l.Do(ctx, good))
+			assert.Equal(t, 2*time.Second, time.Since(began), "another configuration waits")
+		})
+	}
 }
 
 // TestExecuteCountsOnce ends a function in each way under a breaker that opens at the
@@ -191,7 +226,59 @@ func TestClassifyResultAlone(t *testing.T) {
 		value, err = sluice.Retry(t.Context(), r, answers(503))
 		assert.Equal(t, 503, value)
 		assert.EqualError(t, err, "sluice: retry: gave up after 3 attempts (attempts): sluice: the value was classified as fail")
-		assert.Equal(t, []string{"breaker", "breaker", "breaker"}, steps[:3])
-		assert.Equal(t, "retry", steps[len(steps)-1])
+		assert.Equal(t, []string{"", "breaker", "", "breaker"}, steps[:4])
+		assert.Equal(t, []string{"", "", ""}, steps[len(steps)-3:])
 	})
+}
+
+// TestClassifyByStepAlone gives a mechanism alone and a pipeline of that one step the same
+// results and the same classifier, which tells attempts from steps: both are asked the same,
+// and count the same.
+func TestClassifyByStepAlone(t *testing.T) {
+	for name, verdicts := range map[string]map[string]reducer.Outcome{
+		"the attempt fails":            {"": reducer.Fail},
+		"the step alone counts it":     {"breaker": reducer.Fail},
+		"the step does not count it":   {"": reducer.Fail, "breaker": reducer.Ignore},
+		"the step counts a success":    {"": reducer.Fail, "breaker": reducer.OK},
+		"a name that no step has":      {"retry": reducer.Fail},
+		"neither the attempt nor step": {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				var asked []string
+				classify := sluice.WithClassifyResult(func(step string, _ any, _ error) reducer.Outcome {
+					asked = append(asked, step)
+					return verdicts[step]
+				})
+				take := func() (steps []string) {
+					steps, asked = asked, nil
+					return steps
+				}
+				c := breaker.Config{Window: breaker.Consecutive, Count: 1, Probes: 1, Open: constant(time.Minute)}
+				alone, err := sluice.NewBreaker(c, classify)
+				require.NoError(t, err)
+				p, err := sluice.New(pipeline.Policy{Name: "p", Steps: []pipeline.Step{{Config: c}}}, classify)
+				require.NoError(t, err)
+				_, one := sluice.Execute(t.Context(), alone, ok)
+				steps := take()
+				_, other := sluice.Do(t.Context(), p, ok)
+				assert.Equal(t, take(), steps)
+				assert.Equal(t, other, one)
+				mode, err := p.Step("breaker").State()
+				require.NoError(t, err)
+				assert.Equal(t, mode.Mode, alone.Mode())
+
+				tries := retry.Config{Attempts: 2, Backoff: constant(time.Second)}
+				r, err := sluice.NewRetry(tries, classify)
+				require.NoError(t, err)
+				p, err = sluice.New(pipeline.Policy{Name: "p", Steps: []pipeline.Step{{Config: tries}}}, classify)
+				require.NoError(t, err)
+				_, err = sluice.Retry(t.Context(), r, ok)
+				steps = take()
+				_, other = sluice.Do(t.Context(), p, ok)
+				assert.Equal(t, take(), steps)
+				assert.Equal(t, other == nil, err == nil)
+			})
+		})
+	}
 }

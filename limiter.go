@@ -25,6 +25,7 @@ type Limiter struct {
 	settings *settings
 	events   emitter
 	word     atomic.Pointer[word] // nil for other algorithms
+	hasty    atomic.Bool          // Do refuses at once
 	cell     *runner.LockedCell
 	// users of the state in the cell: waiters and the caller that steps it. The state
 	// also stays there until the turn of the last reservation, before which permits may
@@ -45,9 +46,10 @@ type word struct {
 // locked in a word says that the state is in the cell.
 const locked = math.MinInt64
 
-// NewLimiter makes a limiter. Config.Wait and Config.Queue bound Wait alone;
-// without them a caller waits until its context is over. Beside Config.Block no caller
-// waits: Wait refuses as Allow does.
+// NewLimiter makes a limiter. Config.Wait and Config.Queue bound Wait, Do and Execute.
+// Without them Do and Execute refuse at once, as a step of a policy does, and Wait, which is
+// called to wait, waits until its context is over. Beside Config.Block no caller waits: Wait
+// refuses as Allow does.
 func NewLimiter(c limiter.Config, options ...Option) (*Limiter, error) {
 	s, err := newSettings("Limiter", optionClock|optionLogger|optionRequestID|optionShadow, options)
 	if err != nil {
@@ -60,6 +62,7 @@ func NewLimiter(c limiter.Config, options ...Option) (*Limiter, error) {
 	l := &Limiter{settings: s, until: clock.Always}
 	l.events.begin("limit", s)
 	now := l.settings.Now()
+	l.hasty.Store(c.Wait == 0)
 	l.cell = runner.NewLockedCell(maker.New(now), l.settings.Now, false, nil)
 	if bucket != nil {
 		w := &word{bucket: bucket}
@@ -241,6 +244,33 @@ func (l *Limiter) phantom(w *runner.Waiter) {
 	l.cell.Unlock()
 }
 
+// enterCall is Wait for a function: without Config.Wait it refuses at once.
+func (l *Limiter) enterCall(ctx context.Context) error {
+	if l.settings == nil || !l.hasty.Load() {
+		return l.Wait(ctx)
+	}
+	if ctx.Err() != nil {
+		return cancelled(ctx, nil)
+	}
+	now := l.settings.Now()
+	if w := l.word.Load(); w != nil {
+		if tat, ok := w.take(1, now); tat != locked {
+			if l.events.on() {
+				l.took(w, tat, 1, ok, now)
+			}
+			if ok {
+				return nil
+			}
+			return l.refusal(peekBucket(w.bucket, clock.Mark(tat), 1, now))
+		}
+	}
+	answer := l.step(reducer.Action{Kind: reducer.TryAcquire, Cost: 1}, now)
+	if l.events.on() {
+		l.events.answered(ctx, "", 1, answer, now)
+	}
+	return l.refusal(answer)
+}
+
 func (l *Limiter) refusal(a reducer.Answer) error {
 	if a.Verdict == reducer.Admit || l.settings.shadow {
 		return nil
@@ -350,6 +380,7 @@ func (l *Limiter) Configure(c limiter.Config) error {
 	b := l.cell
 	b.Lock()
 	now := l.settings.Now()
+	l.hasty.Store(c.Wait == 0)
 	l.lock()
 	b.CatchUp(now)
 	b.Cell = cell.Adopt(maker, b.Cell, now, &b.Out)

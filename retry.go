@@ -149,7 +149,7 @@ func (r *Retrier) refusal(ctx context.Context) error {
 // next waits for the next attempt and reports that it follows, or returns the error of
 // the call.
 func (r *Retrier) next(ctx context.Context, c *retrying, value any, err error) (again bool, _ error) {
-	outcome, hasRetryAfter, after, err := r.settings.outcome(ctx, "retry", value, err)
+	outcome, hasRetryAfter, after, err := r.settings.outcome(ctx, value, err)
 	if r.settings.Delay != nil {
 		hasRetryAfter, after = r.settings.Delayed(ctx, r.settings.NewInfo(c.state.Attempt, err, c.began), outcome, hasRetryAfter, after)
 	}
@@ -208,9 +208,9 @@ func (r *Retrier) next(ctx context.Context, c *retrying, value any, err error) (
 }
 
 // outcome returns what a result means to a mechanism alone, and the error of the attempt.
-func (s *settings) outcome(ctx context.Context, step string, value any, err error) (o reducer.Outcome, hasRetryAfter bool, after time.Duration, last error) {
+func (s *settings) outcome(ctx context.Context, value any, err error) (o reducer.Outcome, hasRetryAfter bool, after time.Duration, last error) {
 	if s.Classifier != nil {
-		return s.ClassifyResult(ctx, s.Classifier, step, value, err)
+		return s.ClassifyResult(ctx, s.Classifier, "", value, err)
 	}
 	o, hasRetryAfter, after = s.Classify(ctx, err)
 	return o, hasRetryAfter, after, err

@@ -183,7 +183,7 @@ func TestTraceAgreesWithEval(t *testing.T) {
 		if events[len(events)-1].At < int64(time.Millisecond) {
 			continue // on a grid so fine that much coincides
 		}
-		p, events = suitable(rng, p, events, false)
+		p, events = generate.Followable(rng, p, events, false)
 		var out bytes.Buffer
 		bubble(t, func(t *testing.T) {
 			pipe, err := sluice.New(p, sluice.WithSeed(0))

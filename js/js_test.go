@@ -12,16 +12,19 @@ import (
 	"testing"
 )
 
-// installed installs the pinned tools of a folder and builds the package, once
+// tools installs the pinned tools, and installed builds the package besides, both once
 // however often the tests run.
-var installed = sync.OnceValue(func() error {
-	for _, args := range [][]string{{"install", "--no-audit", "--no-fund", "--loglevel=error"}, {"run", "build", "--silent"}} {
-		if err := npm(".", args...); err != nil {
+var (
+	tools = sync.OnceValue(func() error {
+		return npm(".", "install", "--no-audit", "--no-fund", "--loglevel=error")
+	})
+	installed = sync.OnceValue(func() error {
+		if err := tools(); err != nil {
 			return err
 		}
-	}
-	return nil
-})
+		return npm(".", "run", "build", "--silent")
+	})
+)
 
 type failure struct{ args, output string }
 
@@ -55,8 +58,14 @@ var (
 	})
 )
 
-// ready skips where there is no Node, and installs.
+// ready skips where there is no Node, installs and builds.
 func ready(t *testing.T) {
+	t.Helper()
+	prepared(t, installed)
+}
+
+// prepared skips where there is no Node, and prepares.
+func prepared(t *testing.T, prepare func() error) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("takes a minute")
@@ -66,7 +75,7 @@ func ready(t *testing.T) {
 			t.Skipf("%s is not on PATH: install Node 20 or newer to test the npm package", program)
 		}
 	}
-	if err := installed(); err != nil {
+	if err := prepare(); err != nil {
 		t.Fatal(err)
 	}
 }

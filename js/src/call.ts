@@ -25,6 +25,7 @@ import { delayAfter, numberOf, retryAfterOf } from './meaning.js';
 import type { Hooks, PipelineCallOptions } from './pipeline-options.js';
 import { type Layout, stepName } from './plan.js';
 import type { DecisionRecord } from './records.js';
+import type { Softs } from './softs.js';
 import type { Outcome, Rejection, Task } from './types.js';
 import type { Guest } from './wakes.js';
 
@@ -49,6 +50,8 @@ export class Call {
   queues: Map<number, number> | undefined = undefined;
   /** Where each request has a timer of its own. */
   guest: Guest | undefined = undefined;
+  /** Its soft limits, where someone hears of them. */
+  softs: Softs | undefined = undefined;
   /** The running attempt; the end of another one comes too late. */
   protected running: Running | undefined = undefined;
   /** How the last attempt ended. */

@@ -32,7 +32,7 @@ import { Running } from './attempt.js';
 import { Call, type Runner } from './call.js';
 import { checkCost, checkTask } from './checks.js';
 import { defaultClock } from './clock.js';
-import { putConditions } from './conditions.js';
+import { putConditions, skippedBy } from './conditions.js';
 import { putCosts, putUsed } from './costs.js';
 import { Emitter } from './emitter.js';
 import type { Engine } from './engine.js';
@@ -45,6 +45,7 @@ import { PipelineHandle } from './pipeline-handle.js';
 import { checkCallOptions, type Hooks, type PipelineCallOptions } from './pipeline-options.js';
 import { type Layout, stepName, type Text } from './plan.js';
 import { DecisionRecord, RECORD_WORDS } from './records.js';
+import { Softs } from './softs.js';
 import type { Answer } from './step.js';
 import type { Clock, Rejection, Task } from './types.js';
 import { guests, NEVER, type Wake, type Wakes, wakesOf } from './wakes.js';
@@ -313,6 +314,7 @@ export class Driver implements Runner, Wake {
       deadline = options.deadline ?? NONE;
       options.signal?.addEventListener('abort', call);
     }
+    if (layout.softs !== undefined && this.emitter.hears('timeout')) this.soften(call, options);
     this.active++;
     const { lead } = this;
     if (lead.due === NEVER) lead.waits++;
@@ -329,7 +331,7 @@ export class Driver implements Runner, Wake {
     call.slot = slot;
     call.generation = words[SLOT_GENERATION] as number;
     // What happens to most calls, in as few calls of functions as possible: the attempt starts.
-    if (count === 1 && !this.emitter.admits && call.guest === undefined) {
+    if (count === 1 && !this.emitter.admits && call.guest === undefined && call.softs === undefined) {
       const memory = engine.memory();
       const i = (words[SLOT_RECORDS] as number) >> 2;
       if (
@@ -470,6 +472,7 @@ export class Driver implements Runner, Wake {
     }
     if (this.emitter.hears(record.name)) this.emitter.emit(record.told(call));
     if (!call) return;
+    call.softs?.follow(record);
     if (record.flags & FLAG_LAST) {
       if (this.live[call.slot] === call) this.live[call.slot] = undefined;
       this.ended(call);
@@ -497,8 +500,16 @@ export class Driver implements Runner, Wake {
     this.wakes.set(reopening, this.now() + millis);
   }
 
+  /** Has the soft limits of a call told. */
+  private soften(call: Call, options: PipelineCallOptions | undefined): void {
+    const { layout, wakes, emitter } = this;
+    const skips = skippedBy(layout.conditions, options?.key, options?.attributes);
+    call.softs = new Softs(call, layout, skips, wakes, emitter);
+  }
+
   /** A call has ended. */
   private ended(call: Call): void {
+    if (call.softs !== undefined) call.softs.end();
     if (call.options !== undefined || call.guest !== undefined) call.detach();
     this.active--;
     const { lead } = this;

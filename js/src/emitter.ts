@@ -88,9 +88,11 @@ function withoutUndefined(d: Told): Decision {
   if (d.delay !== undefined) told.delay = d.delay;
   if (d.won !== undefined) told.won = d.won;
   if (d.retryAfter !== undefined) told.retryAfter = d.retryAfter;
+  if (d.dropped !== undefined) told.dropped = d.dropped;
   if (d.duration !== undefined) told.duration = d.duration;
   if (d.error !== undefined) told.error = d.error;
   if (d.state !== undefined) told.state = d.state;
+  if (d.soft !== undefined) told.soft = d.soft;
   if (d.shadow !== undefined) told.shadow = d.shadow;
   if (d.fallback !== undefined) told.fallback = d.fallback;
   return told;

@@ -12,9 +12,9 @@ const SECOND = 1_000_000_000n;
  * apart, so that equal policies have equal plans.
  */
 function epochOf(clock: Clock): bigint {
-  // As floats the nanoseconds since 1970 are not exact.
-  const present =
-    BigInt(Math.max(0, Math.round(wallOf(clock) * 1e3))) * 1000n - BigInt(Math.round(clock.now() * 1e6));
+  // As floats the nanoseconds since 1970 are not exact. The difference is rounded, not the wall time, so that
+  // it does not depend on when it is read.
+  const present = BigInt(Math.round((wallOf(clock) - clock.now()) * 1e3)) * 1000n;
   const last = epochs.get(clock);
   if (last !== undefined && present - last < SECOND && last - present < SECOND) return last;
   epochs.set(clock, present < 0n ? 0n : present);

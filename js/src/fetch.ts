@@ -4,6 +4,7 @@ import { attributesOf } from './http/attributes.js';
 import { hold, isRead } from './http/held-body.js';
 import { type Classes, classesOf, outcomeOfError, outcomeOfStatus } from './http/outcomes.js';
 import { retryAfterOfAnswer } from './http/retry-after.js';
+import { ownMeaning } from './meaning.js';
 import { Pipeline } from './pipeline.js';
 import { type Hooks, hooksOf } from './pipeline-options.js';
 import { type Methods, type Policy, type PolicyDocument, type Step, stepsOf } from './policy.js';
@@ -140,7 +141,7 @@ function rulesOf(policy: Policy, keeper: Hooks['keeper']): Rules {
       outcome: (error, value) =>
         error === undefined
           ? outcomeOfStatus(classes, (value as Response).status)
-          : outcomeOfError(classes, error),
+          : (ownMeaning(error) ?? outcomeOfError(classes, error)),
       retryAfter: (_, value) => (value ? retryAfterOfAnswer((value as Response).headers) : undefined),
       // A body that is not read keeps its connection.
       discard: (value) => void (value as Response).body?.cancel().catch(() => {}),

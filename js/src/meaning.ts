@@ -1,16 +1,31 @@
-import { NONE, OUTCOME_FAIL, OUTCOME_OK, OUTCOMES } from './abi.js';
+import { NONE, OUTCOME_OK, OUTCOMES } from './abi.js';
 import { ask, isOutcome, OWN_OUTCOMES } from './guard.js';
-import type { Classifier, DelayReader, Outcome, RetryAfterReader } from './types.js';
+import type { Classifier, DelayReader, Outcome, Reason, RetryAfterReader } from './types.js';
+
+/** Refusals for which waiting does not help, where they do not say how long. */
+const FINAL: readonly unknown[] = ['capacity', 'deadline', 'denied', 'missing', 'stopped'] satisfies Reason[];
+
+/** Whether an error is the refusal of an inner policy. By name, because another entry of the package has a class of its own. */
+const isRefusal = (error: unknown): boolean => (Object(error) as { name?: string }).name === 'RejectedError';
 
 /**
- * The number of the default outcome of an error: a refusal by an inner policy is not a failure of what the
- * outer one guards, and what an inner one injected is what it says. Compared by name,
- * because another entry of the package has a class of its own.
+ * The default outcome of an error: a refusal by an inner policy is a throttle, so that an outer retry waits for it and no
+ * outer breaker counts it, and what an inner one injected is what it says.
  */
-function meaning(error: unknown): number {
-  const { name, outcome } = Object(error) as { name?: string; outcome?: Outcome };
-  const own = name === 'InjectedError' ? outcome : name === 'RejectedError' ? 'ignore' : 'fail';
-  return isOutcome(own) ? OUTCOMES.indexOf(own) : OUTCOME_FAIL;
+const meaning = (error: unknown): Outcome => ownMeaning(error) ?? 'fail';
+
+/** What the error of an inner policy says of itself; undefined for other errors. */
+export function ownMeaning(error: unknown): Outcome | undefined {
+  const { name, outcome } = Object(error) as { name?: string; outcome?: unknown };
+  if (isRefusal(error)) return 'throttle';
+  return name === 'InjectedError' && isOutcome(outcome) ? outcome : undefined;
+}
+
+/** The retry delay that an error has itself in milliseconds; negative where waiting does not help, NaN where it does not say. */
+export function delayOf(error: unknown): number {
+  const { retryAfter, reason } = Object(error) as { retryAfter?: unknown; reason?: unknown };
+  if (typeof retryAfter === 'number') return retryAfter;
+  return isRefusal(error) && FINAL.includes(reason) ? -1 : NONE;
 }
 
 /** The number of an outcome. A classifier that throws, or returns no outcome, is as none. */
@@ -31,7 +46,7 @@ export function numberOf(
       undefined,
     );
   if (own) return OUTCOMES.indexOf(own);
-  return threw ? meaning(error) : OUTCOME_OK;
+  return threw ? OUTCOMES.indexOf(meaning(error)) : OUTCOME_OK;
 }
 
 const isNumber = (found: unknown): boolean => typeof found === 'number';
@@ -58,10 +73,7 @@ export function delayAfter(
 
 /** How long a result asks to wait, in milliseconds; NaN where it does not say. */
 export function retryAfterOf(reader: RetryAfterReader['retryAfter'], error: unknown, value: unknown): number {
-  if (!reader) {
-    const after = (error as { retryAfter?: unknown } | null | undefined)?.retryAfter;
-    return typeof after === 'number' ? after : NONE;
-  }
+  if (!reader) return delayOf(error);
   const allows = (found: unknown): boolean => found === undefined || isNumber(found);
   return (
     ask(
@@ -71,6 +83,6 @@ export function retryAfterOf(reader: RetryAfterReader['retryAfter'], error: unkn
       () => reader(error, value),
       allows,
       NONE,
-    ) ?? NONE
+    ) ?? (isRefusal(error) ? delayOf(error) : NONE)
   );
 }

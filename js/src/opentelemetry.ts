@@ -71,7 +71,8 @@ export function instrument(source: Source, options: TelemetryOptions = {}): () =
     const { kind, duration, outcome } = decision;
     if (duration !== undefined)
       durations.record(duration / 1000, { ...common, 'sluice.outcome': outcome as string });
-    if (spanEvents && EVENTS.includes(kind)) trace.getActiveSpan()?.addEvent(`sluice.${kind}`, attributes);
+    if (spanEvents && EVENTS.includes(kind))
+      trace.getActiveSpan()?.addEvent(`sluice.${nameOf(decision)}`, attributes);
   });
   if (source.running === undefined) return off;
   const gauge = meter.createObservableGauge('sluice.calls.running', {
@@ -87,10 +88,14 @@ export function instrument(source: Source, options: TelemetryOptions = {}): () =
   };
 }
 
+/** A soft limit cuts nothing, so that it has a name of its own. */
+const nameOf = ({ kind, soft }: Decision): string => (soft ? 'soft-timeout' : kind);
+
 /** What of a decision has few values. */
-function attributesOf({ kind, step, reason, outcome, state, shadow }: Decision): Attributes {
+function attributesOf(decision: Decision): Attributes {
+  const { kind, step, reason, outcome, state, shadow } = decision;
   return {
-    ...(kind !== 'change' && { 'sluice.decision': kind }),
+    ...(kind !== 'change' && { 'sluice.decision': nameOf(decision) }),
     ...(step !== undefined && { 'sluice.step': step }),
     ...(reason !== undefined && { 'sluice.reason': reason }),
     ...(outcome !== undefined && { 'sluice.outcome': outcome }),

@@ -7,8 +7,9 @@ import type { Classifier, Clock, CostOptions, DelayReader, RetryAfterReader } fr
 /** Functions that a pipeline calls with results. */
 export interface ResultHooks extends Classifier, RetryAfterReader, DelayReader {
   /**
-   * Returns the value of a call in place of a refusal or a failure, where the policy
-   * has a `fallback`. Default: none; the call is refused or fails.
+   * Returns the value of a call in place of a refusal, a timeout, and a last attempt that failed or was throttled; with or
+   * without a `fallback` of the policy, which answers requests. A call that the policy denies is refused. Default: none;
+   * the call is refused or fails.
    */
   fallback?: ((error: unknown) => unknown) | undefined;
   /** Called with a value that no caller will see: of an attempt that is retried, or that came after its cut. */

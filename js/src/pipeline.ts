@@ -46,10 +46,11 @@ export class Pipeline extends Observable {
     part?: SharedPart,
   ) {
     super();
-    const { name, clock = defaultClock, stack } = options;
+    const { name, clock = defaultClock, stack, fallback } = options;
     this.engine = part?.engine ?? engineOf(options.instance);
     this.hooks = hooksOf(options);
-    const text = part?.text ?? readSource(this.engine, source, name, clock, alone, keyed);
+    const text =
+      part?.text ?? readSource(this.engine, source, name, clock, alone, keyed, fallback !== undefined);
     const beside = part?.beside?.driver;
     this.driver = new Driver(this.engine, clock, text, alone === 'retry', stack, part?.shares, beside);
     this.cells = new PipelineCells(this.driver);
@@ -190,7 +191,11 @@ export class Pipeline extends Observable {
    */
   configure(source: Source): void {
     this.driver.keep();
-    this.driver.configure(readSource(this.engine, source, this.options.name, this.driver.clock));
+    const { name, fallback } = this.options;
+    const { clock } = this.driver;
+    this.driver.configure(
+      readSource(this.engine, source, name, clock, undefined, false, fallback !== undefined),
+    );
   }
 
   /** The states of limiters, breakers and budgets as a plain value, for any storage. */
@@ -249,7 +254,8 @@ export function policies(
   const engine = engineOf(checked.instance);
   const all: [string, Pipeline][] = [];
   let beside: Pipeline | undefined;
-  for (const [name, part] of readSources(engine, document, checked.clock ?? defaultClock)) {
+  const covers = checked.fallback !== undefined;
+  for (const [name, part] of readSources(engine, document, checked.clock ?? defaultClock, covers)) {
     const shared = part.shares ? beside : undefined;
     const made = new Pipeline(document, { ...checked, name }, undefined, false, {
       ...part,

@@ -41,6 +41,8 @@ export interface Layout {
   readonly priced: readonly { readonly index: number; readonly attribute: string }[];
   /** What it asks of the attributes of calls, undefined for nothing. */
   readonly conditions: Conditions | undefined;
+  /** The timeouts that have a soft limit, in milliseconds; undefined for none. */
+  readonly softs: readonly { readonly index: number; readonly soft: number }[] | undefined;
   /** The index of the hedge, -1 where the plan has none. */
   readonly hedge: number;
 }
@@ -81,7 +83,7 @@ export interface Text {
 /**
  * Reads a source. The plan is compiled when it is asked for. `alone` is a mechanism that is the only step; `keyed` says
  * whether it has a cell for each key. Windows of the calendar are those of the wall time of the clock; without one its 0
- * is 1970.
+ * is 1970. `covers` says that the program has a fallback, as if the policy had one.
  */
 export function readSource(
   engine: Engine,
@@ -90,10 +92,12 @@ export function readSource(
   clock?: Clock,
   alone?: MechanismName,
   keyed = false,
+  covers = false,
 ): Text {
   const given = Array.isArray(source) ? { steps: source } : source;
   const { policy, whole } = alone ? optionsOf(given as Policy, alone, keyed) : policyOf(given, name);
-  return textOfPolicy(engine, policy, clock, policy.plain ? undefined : writtenOf(given, whole, name));
+  const written = policy.plain ? undefined : writtenOf(given, whole, name);
+  return textOfPolicy(engine, covers ? { ...policy, fallback: true } : policy, clock, written);
 }
 
 /** The text of a policy that was read, as it was written, which a plain one is in other words. */
@@ -114,14 +118,20 @@ export interface Part {
 }
 
 /** Reads all policies of a document. */
-export function readSources(engine: Engine, source: Source, clock: Clock): Map<string, Part> {
+export function readSources(
+  engine: Engine,
+  source: Source,
+  clock: Clock,
+  covers: boolean,
+): Map<string, Part> {
   const all = read(source, readDocuments);
   return new Map(
     [...all].map(([key, policy]): [string, Part] => {
       const name = textOf(key);
       const written = policy.plain ? undefined : writtenOf(source, true, name);
       const shares = policy.steps.some(({ shares, cells }) => shares && cells);
-      return [name, { text: textOfPolicy(engine, policy, clock, written), shares }];
+      const covered = covers ? { ...policy, fallback: true } : policy;
+      return [name, { text: textOfPolicy(engine, covered, clock, written), shares }];
     }),
   );
 }
@@ -172,6 +182,10 @@ function writtenOf(source: unknown, whole: boolean, name: string | undefined): P
 
 function compile(engine: Engine, bytes: string, read: ReadPolicy, policy: Policy): Plan {
   const { steps } = read;
+  // The values of a timeout are its settings in nanoseconds: after, and soft, which is 0 for none.
+  const softs = steps.flatMap(({ mechanism, values: [, soft] }, index) =>
+    mechanism === 'timeout' && Number(soft) ? { index, soft: Number(soft) / 1e6 } : [],
+  );
   const layout = {
     steps: steps.map(({ name, mechanism, shadow, per, at, className }) => ({
       name,
@@ -185,6 +199,7 @@ function compile(engine: Engine, bytes: string, read: ReadPolicy, policy: Policy
     keyed: steps.flatMap(({ per }, index) => (per.length ? { index, per: per.map(textOf) } : [])),
     priced: steps.flatMap(({ cost }, index) => (cost ? { index, attribute: textOf(cost) } : [])),
     conditions: conditionsOf(read),
+    softs: softs.length ? softs : undefined,
     hedge: steps.findIndex(({ mechanism }) => mechanism === 'hedge'),
   };
   const handle = engine.check(engine.x.compile(engine.putBytes(bytes)));

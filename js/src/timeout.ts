@@ -7,6 +7,8 @@ import type { CommonOptions, Duration } from './types.js';
 export interface TimeoutOptions extends CommonOptions {
   /** When it cuts. Required. */
   after: Duration;
+  /** Tells listeners that a call takes that long, and cuts nothing: a `timeout` with `soft`. Less than `after`. Default: none. */
+  soft?: Duration | undefined;
 }
 
 /** Cuts calls that take too long. Make one with `timeout`. */

@@ -108,9 +108,11 @@ export interface Decision {
   readonly error?: unknown;
   /** The new state of a circuit breaker. */
   readonly state?: BreakerState;
+  /** Of a `timeout`: the soft limit of the step has passed, and nothing is cut. */
+  readonly soft?: true;
   /** The step is in shadow mode: nothing was enforced. */
   readonly shadow?: true;
-  /** The policy has a fallback for this. */
+  /** The policy, or the program, has a fallback for this. */
   readonly fallback?: true;
 }
 
@@ -191,7 +193,7 @@ export interface Classifier {
   /**
    * Returns the outcome of a result: of the error of a function that threw or rejected,
    * else of undefined and its value. Default: a value is `ok`, a refusal by an inner
-   * policy is `ignore`, what an inner policy injected what it says, any other error is `fail`. Where the function throws, or
+   * policy is `throttle`, what an inner policy injected what it says, any other error is `fail`. Where the function throws, or
    * returns no outcome (nothing, a promise, another word), the default holds, and that is printed once.
    */
   outcome?: ((error: unknown, value: unknown) => Outcome) | undefined;
@@ -223,7 +225,8 @@ export interface RetryAfterReader {
   /**
    * Returns the retry delay of a result in milliseconds, a lower bound of the delay
    * before the next attempt. Negative: no further attempt. Undefined, NaN, and an error or another value, which are printed once:
-   * it does not say. Default: the number in the property `retryAfter` of the error.
+   * it does not say. Default, and for a refusal by an inner policy of which it does not say: the number in the property
+   * `retryAfter` of the error, and no further attempt after a refusal for which waiting does not help.
    */
   retryAfter?: ((error: unknown, value: unknown) => number | undefined) | undefined;
 }

@@ -332,7 +332,7 @@ const rows: { readonly [there: string]: () => Promise<void> } = {
 
   async 'cockatiel `fallback(handleAll, value)`'() {
     const there = cockatiel.fallback(cockatiel.handleAll, 'value');
-    const here = policy({ steps: [{ bulkhead: 9 }], fallback: {} }, { fallback: () => 'value', clock });
+    const here = pipeline([{ bulkhead: 9 }], { fallback: () => 'value', clock });
     for (const task of [down, () => 'own']) {
       expect(await here.execute(task)).toBe(await there.execute(task));
     }
