@@ -12,6 +12,7 @@
 // in a row. An operator can also force a breaker open, force it closed, or let it
 // count without opening.
 //
+// Failures in a row are forgotten Forget after the last of them: the count is 0 at that mark.
 // SlowConsecutive slow outcomes in a row open it, too. An answer may open it for a time that
 // it says (ObeyRetryAfter). After half-open has closed it, a ramp may admit a share of the
 // calls that rises to all of them: of n calls floor(sum of the shares) pass. It starts in

@@ -21,6 +21,9 @@ func (c *Config) Plan(v *planwire.Coder) {
 		v.Count("window.buckets", &c.Count)
 	case Consecutive:
 		v.Count("window.consecutive", &c.Count)
+		if kind&more != 0 {
+			v.Duration("window.forget", &c.Forget)
+		}
 	default:
 		v.Count("window.calls", &c.Count)
 	}
