@@ -54,6 +54,7 @@ func table() []row {
 // exploredCells are the explorations of cells.
 var exploredCells = []exploration{
 	breakerScene("breaker with a window of 4 calls and 2 probes, 2 callers", exploredBreaker, 2, 50).exploration(),
+	forgetScene().exploration(),
 	bulkheadScene("bulkhead of 2 with leases and a queue of 2, 4 callers", exploredPlaces, 4, 20, asking(1)...).exploration(),
 	bulkheadScene("weighted bulkhead of 3 with a queue of 2, 4 callers that take 1 or 2 places", exploredCosts, 4, 20, append(asking(1), asking(2)...)...).exploration(),
 	sharedScene("shared bulkhead of 2, 3 members", 3, 1).exploration(),

@@ -46,6 +46,7 @@
 //   - B13: a new breaker and one that is reset are in the initial mode.
 //   - B14: an answer opens it for the time that it says, at most for the bound.
 //   - B15: as many slow outcomes in a row as configured open it.
+//   - B16: failures in a row are forgotten at Forget after the last one, and not before.
 //   - G3: a mark before the latest change counts as its mark.
 //   - G7, G19: the state does not depend on how time is split into steps, and the
 //     work of a step does not grow with time.
