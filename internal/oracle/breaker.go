@@ -364,6 +364,13 @@ func (b *breakerCell) openAt(mark, now int64) bool {
 	return asked.phase == forcedOpen || asked.phase == open && asked.until > mark
 }
 
+// openUntil returns when it is no longer open, never for one that is forced open.
+func (b *breakerCell) openUntil(now int64) int64 {
+	asked := *b
+	asked.begin(now)
+	return asked.until
+}
+
 // nextWake returns when the breaker changes by itself, or never. In a half-open
 // stay that began without a bound probes lose their places one by one.
 func (b *breakerCell) nextWake() int64 {
