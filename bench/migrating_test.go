@@ -39,6 +39,7 @@ var migrations = map[string]func(*testing.T){
 	"x-set":                migrateXSet,
 	"x-back":               migrateXBack,
 	"gobreaker-default":    migrateGoDefault,
+	"gobreaker-interval":   migrateGoInterval,
 	"gobreaker-rate":       migrateGoRate,
 	"gobreaker-probes":     migrateGoProbes,
 	"gobreaker-two-step":   migrateGoTwoStep,
@@ -263,6 +264,13 @@ var grows = strings.Repeat("++-", 30) + strings.Repeat("-", 150) + strings.Repea
 func migrateGoDefault(t *testing.T) {
 	b := gobreaker.NewCircuitBreaker[int](gobreaker.Settings{})
 	votes(t, outages+relapse, 11*time.Second, steps("breaker: {window: {consecutive: 6}, open: 1m, probes: 1}"), b.Execute)
+}
+
+func migrateGoInterval(t *testing.T) {
+	b := gobreaker.NewCircuitBreaker[int](gobreaker.Settings{Interval: time.Minute})
+	p := steps("breaker: {window: {consecutive: 6, forget: 1m}, open: 1m, probes: 1}")
+	// Five failures, and five a while later, open neither; six at once open both.
+	votes(t, "-----"+strings.Repeat(".", 15)+"-----"+strings.Repeat(".", 15)+"------.-.......+++", 9*time.Second, p, b.Execute)
 }
 
 func migrateGoRate(t *testing.T) {

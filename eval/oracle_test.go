@@ -99,7 +99,7 @@ func TestOracleReference(t *testing.T) {
 				seed, _ = strconv.ParseUint(found[1], 10, 64)
 			}
 			events, want := split(example[2])
-			p, err := one([]byte(example[1]))
+			policies, err := policiesOf([]byte(example[1]))
 			if err != nil {
 				t.Fatalf("%v\n%s", err, example[0])
 			}
@@ -107,7 +107,12 @@ func TestOracleReference(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%v\n%s", err, example[0])
 			}
-			got, err := oracle.Run(p, seed, log)
+			var got []string
+			if whole(example[1]) {
+				got, err = oracle.RunSet(policies, seed, log)
+			} else {
+				got, err = oracle.Run(policies[0], seed, log)
+			}
 			if err != nil {
 				t.Errorf("%v\n%s", err, example[0])
 			}

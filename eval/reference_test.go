@@ -2,11 +2,13 @@ package eval_test
 
 import (
 	"bytes"
+	"io"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/eval"
 	"github.com/sluice-go/sluice/policy"
 )
@@ -28,7 +30,7 @@ func TestReference(t *testing.T) {
 			t.Errorf("%s: %d examples", page, len(examples))
 		}
 		for _, one := range examples {
-			p, err := policy.ParseOne(page, []byte(one[1]))
+			policies, err := policiesOf([]byte(one[1]))
 			if err != nil {
 				t.Errorf("%v\n%s", err, one[0])
 				continue
@@ -41,7 +43,11 @@ func TestReference(t *testing.T) {
 			}
 			events, want := split(one[2])
 			var got bytes.Buffer
-			if err := eval.Run(p.Policy, o, strings.NewReader(events), &got); err != nil {
+			decide := eval.RunAll
+			if !whole(one[1]) {
+				decide = func(list []pipeline.Policy, o eval.Options, in io.Reader, out io.Writer) error { return eval.Run(list[0], o, in, out) }
+			}
+			if err := decide(policies, o, strings.NewReader(events), &got); err != nil {
 				t.Errorf("%v\n%s", err, one[0])
 			}
 			if got.String() != want {
@@ -49,6 +55,29 @@ func TestReference(t *testing.T) {
 			}
 		}
 	}
+}
+
+// whole reports whether an example has a document, whose policies are decided together, and
+// not the steps of one policy.
+func whole(src string) bool { return strings.HasPrefix(src, "version:") }
+
+// policiesOf returns the policies of an example.
+func policiesOf(src []byte) (list []pipeline.Policy, err error) {
+	if !whole(string(src)) {
+		p, err := policy.ParseOne("example", src)
+		if err != nil {
+			return nil, err
+		}
+		return []pipeline.Policy{p.Policy}, nil
+	}
+	doc, err := policy.Parse("example.yaml", src)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range doc.Policies {
+		list = append(list, p.Policy)
+	}
+	return list, nil
 }
 
 // split returns the events of a log and its decisions.

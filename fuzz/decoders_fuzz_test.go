@@ -76,6 +76,13 @@ func FuzzBreakerConsecutive(f *testing.F) {
 	decoder(f, made(f, m, err), "breaker/testdata")
 }
 
+func FuzzBreakerForget(f *testing.F) {
+	m, err := breaker.New(breaker.Config{
+		Window: breaker.Consecutive, Count: 3, Forget: time.Minute, Probes: 1, Open: backoff.Config{Kind: backoff.Constant, Base: 10 * time.Second},
+	})
+	decoder(f, made(f, m, err), "breaker/testdata")
+}
+
 func breakerConfig(kind breaker.WindowKind, count uint32, span time.Duration) breaker.Config {
 	return breaker.Config{
 		Window: kind, Count: count, Span: span, Minimum: 2, FailureRate: reducer.Percent(50), SlowOver: time.Second, SlowRate: reducer.Percent(50),

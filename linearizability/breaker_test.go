@@ -41,6 +41,9 @@ func breakerConfig(h *history) breaker.Config {
 	switch h.rng.IntN(4) {
 	case 0:
 		c.Window, c.Count = breaker.Consecutive, 1+h.rng.Uint32N(2)
+		if h.rng.IntN(2) == 0 {
+			c.Count, c.Forget = 2, 2*unit
+		}
 	case 1:
 		c.Window, c.Count, c.Minimum, c.FailureRate = breaker.Calls, 4, 2, reducer.Percent(50)
 	case 2:

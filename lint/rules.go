@@ -34,6 +34,7 @@ const (
 	LateSlowRow      Rule = "slow-consecutive-late"
 	LongObey         Rule = "retry-after-long"
 	BriefRamp        Rule = "ramp-brief"
+	BriefForget      Rule = "forget-brief"
 	NoTimeout        Rule = "no-timeout"
 	Burst            Rule = "burst-default"
 	Rounded          Rule = "interval-rounded"
@@ -142,6 +143,8 @@ func Rules() []RuleInfo {
 			"one answer refuses every call of that time, also where its retry-after is a mistake"},
 		{BriefRamp, note, "a ramp that is over before an attempt that hangs has ended",
 			"the load is back before the first outcome of the ramp is known"},
+		{BriefForget, note, "a breaker that forgets a failure in a row no later than an attempt that hangs ends",
+			"attempts that hang, one after another, never open it"},
 		{Burst, note, "a rate without a burst, whose burst is then the count of the rate",
 			"twice the count can pass in the worst period"},
 		{Rounded, warning, "an interval between permits that, rounded up to a whole nanosecond, lowers the rate by more than 0.1 %",

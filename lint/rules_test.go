@@ -175,6 +175,8 @@ var ruleTests = []struct {
 	{`{breaker: {obey_retry_after: 1h}}, {timeout: 5s}`, []string{}},
 	{`{breaker: {ramp: {over: 4s}}}, {timeout: 5s}`, []string{"note ramp-brief breaker"}},
 	{`{breaker: {ramp: {over: 5s}}}, {timeout: 5s}`, []string{}},
+	{`{breaker: {window: {consecutive: 2, forget: 5s}}}, {timeout: 5s}`, []string{"note forget-brief breaker"}},
+	{`{breaker: {window: {consecutive: 2, forget: 5001ms}}}, {timeout: 5s}`, []string{}},
 	{`{breaker: {window: {consecutive: 1}, open: 1s}}, {timeout: 5s}`, []string{"warning breaker-hasty breaker"}},
 	{`{breaker: {minimum: 1, open: {exponential: 1s}}}, {timeout: 5s}`, []string{"warning breaker-hasty breaker"}},
 	{`{breaker: {window: {time: 10s}, minimum: 1}}, {timeout: 5s}`, []string{"warning breaker-hasty breaker"}},

@@ -81,6 +81,10 @@ func TestSaid(t *testing.T) {
 			call(0, 1, ""), done(0, 1, "fail"), call(10*time.Second, 2, ""), done(10*time.Second, 2, "ok"),
 			call(11*time.Second, 3, ""), call(11*time.Second, 4, ""), call(11*time.Second, 5, ""),
 		}, `"at":"11s","id":`, 3},
+		// Each call hangs for the 5 s of its timeout, and the next one follows it.
+		{lint.BriefForget, "steps: [{breaker: {window: {consecutive: 2, forget: 5s}}}, {timeout: 5s}]", []string{
+			call(0, 1, ""), call(5*time.Second, 2, ""), call(10*time.Second, 3, ""), call(15*time.Second, 4, ""),
+		}, `"decision":"admit"`, 4},
 	} {
 		got := decided(t, test.rest, test.events...)
 		if n := strings.Count(got, test.has); n != test.times {

@@ -226,6 +226,10 @@ func checkBreakers(a *analysis) {
 			a.find(Note, BriefRamp, i, fmt.Sprintf("the ramp is over after %s, and an attempt lasts up to %s: a dependency that hangs has all calls again before it fails one", Duration(c.RampOver), Duration(run)),
 				fmt.Sprintf("breaker: {ramp: {over: %s, from: %s}}", Duration(times(run, 2)), c.RampFrom))
 		}
+		if c.Forget > 0 && c.Count > 1 && run != forever && c.Forget <= run {
+			a.find(Note, BriefForget, i, fmt.Sprintf("a failure is forgotten after %s, and an attempt lasts up to %s: of attempts that hang, one after another, each is forgotten before the next one fails", Duration(c.Forget), Duration(run)),
+				fmt.Sprintf("breaker: {window: {consecutive: %d, forget: %s}}", c.Count, Duration(times(run, 2))))
+		}
 		if c.Window != breaker.Time || i < a.retry || run == forever {
 			continue
 		}

@@ -73,7 +73,11 @@ func windowText(config mechanism.Config) string {
 	case breaker.Time:
 		return "{time: " + Duration(c.Span).String() + ", buckets: " + mechanism.Number(c.Count) + "}"
 	case breaker.Consecutive:
-		return "{consecutive: " + mechanism.Number(c.Count) + "}"
+		text := "{consecutive: " + mechanism.Number(c.Count)
+		if c.Forget > 0 {
+			text += ", forget: " + Duration(c.Forget).String()
+		}
+		return text + "}"
 	}
 	return "{calls: " + mechanism.Number(c.Count) + "}"
 }

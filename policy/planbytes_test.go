@@ -144,7 +144,7 @@ func (w *planWriter) settings(list []mechanism.Setting, prefix string, draft mec
 		s := &list[i]
 		name := prefix + s.Name
 		b, guards := config.(breaker.Config)
-		newer := guards && (b.SlowConsecutive > 0 || b.Initial > 0 || b.ObeyRetryAfter > 0 || b.RampOver > 0)
+		newer := guards && (b.Forget > 0 || b.SlowConsecutive > 0 || b.Initial > 0 || b.ObeyRetryAfter > 0 || b.RampOver > 0)
 		switch s.Type {
 		case mechanism.Methods, mechanism.Attribute, mechanism.Rates:
 		case mechanism.Map:
@@ -178,7 +178,7 @@ func (w *planWriter) settings(list []mechanism.Setting, prefix string, draft mec
 			}
 		default:
 			switch name {
-			case "slow.consecutive", "initial", "obey_retry_after", "ramp.over", "ramp.from":
+			case "window.forget", "slow.consecutive", "initial", "obey_retry_after", "ramp.over", "ramp.from":
 				if guards && !newer {
 					continue
 				}

@@ -279,7 +279,11 @@ func breakerObject(c breaker.Config) object {
 	case breaker.Time:
 		o["window"] = object{"time": span(c.Span), "buckets": c.Count}
 	case breaker.Consecutive:
-		o["window"] = object{"consecutive": c.Count}
+		window := object{"consecutive": c.Count}
+		if c.Forget > 0 {
+			window["forget"] = span(c.Forget)
+		}
+		o["window"] = window
 	}
 	if c.Window != breaker.Consecutive {
 		o["minimum"] = c.Minimum

@@ -114,6 +114,8 @@ var breakerLines = []property{
 			}
 			return answer, out
 		}))},
+	{"B17", "failures in a row are forgotten at the mark that the time to forget says, and not before", B17, []machine{forgetful},
+		forgetful.made("forgets a nanosecond late", func(c *config) { c.breaker.Forget++ })},
 	{"B11", "with a healthy dependency it closes within a bounded time", B11, breakers,
 		calls.with("counts every probe as a failure", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 			if a.Kind == reducer.Record && mode(s) == breaker.HalfOpen {

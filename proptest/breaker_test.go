@@ -492,3 +492,38 @@ func B16(m machine, h history) error {
 	}
 	return nil
 }
+
+// B17: of failures in a row the last of which opens a closed breaker, the last one opens it
+// a nanosecond before the time to forget is over, and begins a new row at its end.
+func B17(m machine, h history) error {
+	r, c := rigged(m, h)
+	for i, w := range h.steps() {
+		r.next(w)
+		s := r.subject.Clone()
+		step(s, reducer.Action{Kind: reducer.Transition, Cost: uint32(breaker.ForcedClosed)}, r.now)
+		step(s, reducer.Action{Kind: reducer.Transition, Cost: uint32(breaker.Closed)}, r.now)
+		m.meet()
+		p := step(s, reducer.Action{Kind: reducer.Acquire, Cost: 1}, r.now).answer.Permit
+		fail := func(now clock.Mark) {
+			step(s, reducer.Action{Kind: reducer.Record, Outcome: reducer.Fail, Permit: p}, now)
+		}
+		now := max(r.now, s.Look().last)
+		for range c.breaker.Count - 1 {
+			fail(now)
+		}
+		late := i%2 == 0
+		if now = now.Add(c.breaker.Forget - 1); late {
+			now++
+		}
+		if fail(now); (mode(s) == breaker.Open) == late {
+			return fmt.Errorf("B17: it is %s after %d failures, the last one %s after the one before", mode(s), c.breaker.Count, now.Sub(r.now))
+		}
+		for range c.breaker.Count - 1 {
+			fail(now)
+		}
+		if mode(s) != breaker.Open {
+			return fmt.Errorf("B17: it is %s after as many failures in a row at one mark", mode(s))
+		}
+	}
+	return r.err
+}

@@ -36,7 +36,9 @@ type pass struct {
 	stay int
 }
 
-func breakerOf(w uint64) machine { return pick(w, calls, timed, consecutive, large, eased, eased) }
+func breakerOf(w uint64) machine {
+	return pick(w, calls, timed, consecutive, large, eased, eased, forgetful)
+}
 
 func beginBreaker(w uint64) oracle {
 	c := breakerOf(w).draw(history{w >> 8}).breaker

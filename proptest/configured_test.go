@@ -246,6 +246,8 @@ func G16Breaker(m machine, h history) error {
 		case w>>12%2 == 0:
 		case c.breaker.Window == breaker.Time && w>>13%2 == 0:
 			c.breaker.Span++
+		case c.breaker.Forget > 0 && w>>13%2 == 0:
+			c.breaker.Forget++
 		default:
 			c.breaker.Count++
 			c.breaker.Span = max(c.breaker.Span, time.Duration(c.breaker.Count)*min(1, c.breaker.Span))
@@ -258,7 +260,7 @@ func G16Breaker(m machine, h history) error {
 	if was.Mode == breaker.HalfOpen && was.Total > 0 {
 		return nil
 	}
-	kept, anew := *was, c.was.breaker.Count != c.next.breaker.Count || c.was.breaker.Span != c.next.breaker.Span
+	kept, anew := *was, c.was.breaker.Count != c.next.breaker.Count || c.was.breaker.Span != c.next.breaker.Span || c.was.breaker.Forget != c.next.breaker.Forget
 	if was.Mode == breaker.Closed && anew {
 		kept.Total, kept.Failed, kept.Slow = 0, 0, 0
 	}

@@ -127,6 +127,14 @@ var (
 	consecutive = breaks("breaker of failures in a row", breaker.Consecutive, false)
 	large       = breaks("breaker of many probes", breaker.Calls, true)
 
+	// forgetful forgets failures in a row after a time.
+	forgetful = machine{name: "breaker that forgets failures in a row", kind: breakerFamily, make: consecutive.make,
+		draw: func(h history) config {
+			c := consecutive.draw(h).breaker
+			c.Count, c.Forget = 2+c.Count%2, time.Duration(4+h.word(0)>>54%40)
+			return config{breaker: c}
+		}}
+
 	// eased has the settings that say how a breaker begins, what an answer does to it, and
 	// how the load comes back.
 	eased = machine{name: "breaker with a ramp", kind: breakerFamily, make: calls.make,
@@ -197,7 +205,7 @@ var (
 	bursts     = []machine{bucket, fixed, sliding, logged, warming}
 	algorithms = join(bursts, []machine{leaky, daily})
 	queued     = []machine{queuedBucket, queuedFixed, queuedSliding, queuedLog, queuedLeaky, newestBucket, queuedWarming}
-	breakers   = []machine{calls, timed, consecutive, large}
+	breakers   = []machine{calls, timed, consecutive, large, forgetful}
 	// plain are the cells that a refusal does not change.
 	plain = join(algorithms, queued, breakers, []machine{places, shared, spending, tokens, adapting})
 	cells = join(plain, []machine{eased})

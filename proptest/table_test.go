@@ -54,6 +54,7 @@ func table() []row {
 // exploredCells are the explorations of cells.
 var exploredCells = []exploration{
 	breakerScene("breaker with a window of 4 calls and 2 probes, 2 callers", exploredBreaker, 2, 50).exploration(),
+	forgetScene().exploration(),
 	bulkheadScene("bulkhead of 2 with leases and a queue of 2, 4 callers", exploredPlaces, 4, 20, asking(1)...).exploration(),
 	bulkheadScene("weighted bulkhead of 3 with a queue of 2, 4 callers that take 1 or 2 places", exploredCosts, 4, 20, append(asking(1), asking(2)...)...).exploration(),
 	sharedScene("shared bulkhead of 2, 3 members", 3, 1).exploration(),
@@ -122,7 +123,7 @@ func TestInvariants(t *testing.T) {
 // required are the invariants that the table must have.
 const required = "G1 G2 G3 G4 G5 G6 G7 G8 G9 G10 G11 G12 G13 G14 G15 G16 G17 G18 G23 Twin Sound Short " +
 	"L1 L2 L3 L4 L5 L6 L7 L8 L9 L10 L11 L12 L13 L14 L15 L16 L17 L18 L19 L20 L21 L* " +
-	"B1 B2 B3 B4 B5 B6 B7 B8 B9 B10 B11 B12 B13 B14 B15 B16 B* R1 R2 R3 R4 R5 R6 R7 R8 R9 R10 R11 R12 R13 R* H6 " +
+	"B1 B2 B3 B4 B5 B6 B7 B8 B9 B10 B11 B12 B13 B14 B15 B16 B17 B* R1 R2 R3 R4 R5 R6 R7 R8 R9 R10 R11 R12 R13 R* H6 " +
 	"K1 K2 K3 K4 K5 K6 K7 K8 K9 K10 K* A1 A2 A3 A9 A10 A11 A12 A13 EV1 M1 M2 M3 M4 M5 M6 M7 M* W1 W2 W3 W4 W5 W6 W7 W8 W9 W10"
 
 // TestTable checks the table itself, and counts its rows.

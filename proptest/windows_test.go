@@ -36,6 +36,9 @@ func (t *tally) count() (total, failed, slow uint32) {
 				continue
 			}
 		case breaker.Consecutive:
+			if forget := t.config.Forget; forget > 0 && i > 0 && v.at.Sub(t.list[i-1].at) >= forget {
+				failed = 0
+			}
 			if !v.failed {
 				failed = 0
 				continue

@@ -38,6 +38,7 @@ var cells = []suite{
 	{name: "breaker, 400 calls", unit: time.Millisecond, body: `{"steps":[{"breaker":{"window":{"calls":400},"minimum":40,"failure_rate":"45%","open":"10ms","probes":12}}]}`},
 	{name: "breaker, time", unit: time.Second, body: `{"steps":[{"breaker":{"window":{"time":"30s","buckets":5},"minimum":6,"failure_rate":"40%","open":"5s","probes":2}}]}`},
 	{name: "breaker, consecutive", unit: time.Second, body: `{"steps":[{"breaker":{"window":{"consecutive":3},"open":{"fibonacci":"2s","max":"30s"},"probes":2}}]}`},
+	{name: "breaker, consecutive, forgets", unit: time.Second, body: `{"steps":[{"breaker":{"window":{"consecutive":3,"forget":"5s"},"open":"4s","probes":1}}]}`},
 	{name: "bulkhead", unit: time.Second, body: `{"steps":[{"bulkhead":{"concurrent":3,"queue":4,"wait":"6s"}}]}`},
 	{name: "bulkhead, leases, newest first", unit: time.Second, body: `{"steps":[{"bulkhead":{"concurrent":3,"queue":4,"wait":"9s","order":"newest","lease":"7s"}}]}`},
 	{name: "hedge, percentile", unit: time.Millisecond, body: `{"steps":[{"hedge":{"after":"p90","samples":20,"minimum":5}}]}`},

@@ -37,6 +37,9 @@ type Config struct {
 	Count uint32
 	// Span of a Time window, at least Count nanoseconds.
 	Span time.Duration
+	// Forget of a Consecutive window: so long after a failure without another one, the count
+	// is 0 again. 0 for never. A longer one opens for failures that are rarer.
+	Forget time.Duration
 	// Minimum outcomes in the window before the rates count: 1 to MaxCalls,
 	// for Calls at most Count; 0 for Consecutive. A smaller one lets fewer
 	// failures open the breaker while there is little traffic.
@@ -116,6 +119,8 @@ func (c *Config) checkSlow(e *reducer.ConfigErrors) {
 }
 
 func (c *Config) checkWindow(e *reducer.ConfigErrors) {
+	e.Duration(c.Forget < 0, "window.forget", c.Forget, "0 or more")
+	e.Duration(c.Forget > 0 && c.Window != Consecutive, "window.forget", c.Forget, "nothing without window.consecutive")
 	switch c.Window {
 	case Calls:
 		e.Count(c.Count == 0 || c.Count > MaxCalls, "window.calls", uint64(c.Count), "1 to 10000")
@@ -143,11 +148,11 @@ func (c *Config) checkWindow(e *reducer.ConfigErrors) {
 // extended reports whether a setting is used that the plan bytes and numbers of an older
 // configuration do not have.
 func (c *Config) extended() bool {
-	return c.SlowConsecutive > 0 || c.Initial != Closed || c.ObeyRetryAfter > 0 || c.RampOver > 0
+	return c.Forget > 0 || c.SlowConsecutive > 0 || c.Initial != Closed || c.ObeyRetryAfter > 0 || c.RampOver > 0
 }
 
 // sameWindow reports whether outcomes counted under one configuration mean the
 // same under another.
 func (c *Config) sameWindow(other *Config) bool {
-	return c.Window == other.Window && c.Count == other.Count && c.Span == other.Span
+	return c.Window == other.Window && c.Count == other.Count && c.Span == other.Span && c.Forget == other.Forget
 }

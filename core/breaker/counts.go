@@ -51,6 +51,7 @@ func At(c cell.Cell, now clock.Mark) (Core, Counts, bool) {
 	if m.config.Window == Time && s.Core.counts() && s.Generation > 0 {
 		m.rotate(&s, m.bucket(&s, now))
 	}
+	m.forget(&s.Core, now)
 	return s.Core, s.counted(), true
 }
 
@@ -74,7 +75,7 @@ func CountsAfter(c cell.Cell, a reducer.Action, now clock.Mark) (counts Counts, 
 	}
 	switch s.Mode {
 	case Closed, MetricsOnly:
-		m.count(&s, failed, m.slow(a.Mark, now), m.bucket(&s, now))
+		m.count(&s, failed, m.slow(a.Mark, now), now, m.bucket(&s, now))
 	case HalfOpen:
 		s.tally(failed, m.slow(a.Mark, now))
 	default:

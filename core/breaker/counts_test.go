@@ -25,6 +25,7 @@ func TestCountsAfter(t *testing.T) {
 		{Window: breaker.Calls, Count: 5, Minimum: 3, FailureRate: reducer.Percent(60), SlowOver: 3, SlowRate: reducer.Percent(70), Probes: 3},
 		{Window: breaker.Time, Count: 3, Span: 30, Minimum: 4, FailureRate: reducer.Percent(50), SlowOver: 4, SlowRate: reducer.Percent(50), Probes: 2, HalfOpenMax: 9},
 		{Window: breaker.Consecutive, Count: 3, Probes: 2},
+		{Window: breaker.Consecutive, Count: 3, Forget: 5, Probes: 2},
 	} {
 		c.Open = backoff.Config{Kind: backoff.Constant, Base: 10}
 		maker, err := breaker.Cells(c)

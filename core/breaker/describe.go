@@ -40,7 +40,11 @@ func (c Config) opens() string {
 		slow = " or " + mechanism.Number(c.SlowConsecutive) + " slower than " + mechanism.Span(c.SlowOver) + " in a row"
 	}
 	if c.Window == Consecutive {
-		return "opens at " + mechanism.Plural(c.Count, "failure") + " in a row" + slow
+		text := "opens at " + mechanism.Plural(c.Count, "failure") + " in a row"
+		if c.Forget > 0 {
+			text += ", forgotten after " + mechanism.Span(c.Forget) + " without one"
+		}
+		return text + slow
 	}
 	text := "opens at " + c.FailureRate.String() + " failed"
 	if c.SlowRate.Positive() {

@@ -12,6 +12,7 @@
 // in a row. An operator can also force a breaker open, force it closed, or let it
 // count without opening.
 //
+// Failures in a row are forgotten Forget after the last of them: the count is 0 at that mark.
 // SlowConsecutive slow outcomes in a row open it, too. An answer may open it for a time that
 // it says (ObeyRetryAfter). After half-open has closed it, a ramp may admit a share of the
 // calls that rises to all of them: of n calls floor(sum of the shares) pass. It starts in
@@ -45,6 +46,7 @@
 //   - B13: a new breaker and one that is reset are in the initial mode.
 //   - B14: an answer opens it for the time that it says, at most for the bound.
 //   - B15: as many slow outcomes in a row as configured open it.
+//   - B17: failures in a row are forgotten at Forget after the last one, and not before.
 //   - G3: a mark before the latest change counts as its mark.
 //   - G7, G19: the state does not depend on how time is split into steps, and the
 //     work of a step does not grow with time.

@@ -9,8 +9,8 @@ func Docs() *mechanism.Docs {
 		Examples: []string{`{"window":{"calls":100},"minimum":20,"failure_rate":"50%","open":"30s","probes":10}`},
 		Settings: []mechanism.Doc{
 			{
-				Name: "window", Type: "one of `{calls: n}`, `{time: d, buckets: n}`, `{consecutive: n}`", Range: "`calls` 1 to 10,000; `buckets` 1 to 1000, default 10, at least a nanosecond each; `consecutive` 1 to 10,000", Value: `{"calls":100}`, Example: "window: {time: 1m, buckets: 6}",
-				Meaning: "the outcomes that decide: the last n, those of the last time d, or n failures in a row",
+				Name: "window", Type: "one of `{calls: n}`, `{time: d, buckets: n}`, `{consecutive: n, forget: d}`", Value: `{"calls":100}`, Example: "window: {time: 1m, buckets: 6}",
+				Meaning: "the outcomes that decide: the last n, those of the last time d, or n failures in a row, of which `forget` without a failure sets the count to 0",
 				Larger:  "reacts later, and less to chance",
 				Smaller: "reacts sooner, and more to chance",
 			},
@@ -29,6 +29,12 @@ func Docs() *mechanism.Docs {
 			{
 				Name: "window.consecutive", Example: "consecutive: 5",
 				Meaning: "at how many failures in a row it opens",
+			},
+			{
+				Name: "window.forget", Effect: mechanism.Tighter, Default: "none: only a success sets the count to 0", Example: "forget: 60s",
+				Meaning: "[so long after a failure without another one](#breakers) the count of failures in a row is 0 again",
+				Larger:  "failures that are rarer open it",
+				Smaller: "only failures that follow each other quickly open it",
 			},
 			{
 				Name: "minimum", Effect: mechanism.Looser, Note: "not beside `consecutive`", Range: "1 to 10,000, at most the window's `calls`", Default: "the lesser of 100 and the window's `calls`; 100 beside `time`", Example: "minimum: 20",

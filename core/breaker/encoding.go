@@ -18,7 +18,7 @@ import (
 //	closed      Origin; in a ramp RampUntil - Last, RampSum; SlowRow where the configuration
 //	            counts it; Calls: Total, Cursor of a full ring, the ring
 //	            Time: the number of buckets, the buckets from the present one back
-//	            Consecutive: Failed
+//	            Consecutive: Failed, of more than none where it forgets Last - the last failure
 //	open        Opens, OpenFor, OpenUntil - Last
 //	half-open   Opens, OpenFor, HalfOpenUntil - Last or Last - Origin, Total, of more
 //	            than none Failed and Slow, Cursor, ProbesOut, the probes
@@ -116,7 +116,20 @@ func (m *Machine) codeWindow(c *wire.Coder, s *State) {
 		m.codeBuckets(c, s)
 	default:
 		c.Uvarint32(&s.Failed)
+		if m.config.Forget > 0 && s.Failed > 0 {
+			s.codeLastFailure(c)
+		}
 	}
+}
+
+func (s *Core) codeLastFailure(c *wire.Coder) {
+	last := uint64(s.Last) - uint64(s.Origin)
+	before := last - s.Cursor
+	c.Uvarint(&before)
+	if c.Reads() && before > last {
+		c.Fail(errState)
+	}
+	s.Cursor = last - before
 }
 
 func (m *Machine) codeCalls(c *wire.Coder, s *State) {

@@ -36,6 +36,9 @@ func New(c Config) (*Machine, error) {
 	if c.SlowConsecutive > 0 {
 		digest = digest.Add(1)
 	}
+	if c.Forget > 0 {
+		digest = digest.Add(2).Add(uint64(c.Forget))
+	}
 	return &Machine{config: c, delay: delay, digest: uint32(digest)}, nil
 }
 
@@ -149,7 +152,7 @@ func (m *Machine) Exit(s *State, p reducer.Permit, now clock.Mark) bool {
 	if m.slow(p.Mark, now) || bucket != s.Cursor || m.mayOpenOnSuccess(s) {
 		return false
 	}
-	if m.count(s, false, false, bucket) {
+	if m.count(s, false, false, now, bucket) {
 		s.Last = now
 	}
 	if assert.On {

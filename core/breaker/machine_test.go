@@ -21,11 +21,12 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// settings reads window=calls:10, window=time:10s/5 or window=consecutive:3, and
+// settings reads window=calls:10, window=time:10s/5, window=consecutive:3, and
 // the other settings by the names of the policy document.
 func settings(a *script.Args) breaker.Config {
 	c := breaker.Config{
 		Minimum:     a.Count32("minimum", 0),
+		Forget:      a.Duration("forget", 0),
 		FailureRate: a.Share("failure_rate"),
 		SlowOver:    a.Duration("slow", 0),
 		SlowRate:    a.Share("slow_rate"),

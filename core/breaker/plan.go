@@ -24,6 +24,9 @@ func Plan(c *Config, v *planwire.Coder) {
 		v.Count("window.buckets", &c.Count)
 	case Consecutive:
 		v.Count("window.consecutive", &c.Count)
+		if kind&more != 0 {
+			v.Duration("window.forget", &c.Forget)
+		}
 	default:
 		v.Count("window.calls", &c.Count)
 	}

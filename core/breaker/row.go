@@ -20,11 +20,12 @@ func Row() *mechanism.Row {
 		Traits: Traits,
 		Form:   "a map of settings; {} takes every default",
 		Settings: []mechanism.Setting{
-			{Name: "window", Type: mechanism.OneOf, Says: "one of {calls: n}, {time: d, buckets: n} or {consecutive: n}", Parts: []mechanism.Setting{
+			{Name: "window", Type: mechanism.OneOf, Says: "one of {calls: n}, {time: d, buckets: n} or {consecutive: n, forget: d}", Parts: []mechanism.Setting{
 				{Name: "calls", Type: mechanism.Count, Least: 1, Most: MaxCalls, Variant: true},
 				{Name: "time", Type: mechanism.Duration, Least: 1, Variant: true},
 				{Name: "buckets", Type: mechanism.Count, Least: 1, Most: MaxBuckets},
 				{Name: "consecutive", Type: mechanism.Count, Least: 1, Most: MaxCalls, Variant: true},
+				{Name: "forget", Type: mechanism.Duration, Least: 1},
 			}},
 			{Name: "minimum", Type: mechanism.Count, Least: 1, Most: MaxCalls},
 			{Name: "failure_rate", Type: mechanism.Share},
@@ -56,6 +57,8 @@ func (d *draft) Field(name string) any {
 		return &d.c.Count
 	case "window.time":
 		return &d.c.Span
+	case "window.forget":
+		return &d.c.Forget
 	case "minimum":
 		return &d.c.Minimum
 	case "failure_rate":

@@ -110,7 +110,7 @@ func (m *Machine) record(s *State, a *reducer.Action, now clock.Mark, out *reduc
 	before := s.Generation
 	switch s.Mode {
 	case Closed, MetricsOnly:
-		if counted && m.count(s, failed, m.slow(a.Mark, now), m.bucket(s, now)) {
+		if counted && m.count(s, failed, m.slow(a.Mark, now), now, m.bucket(s, now)) {
 			s.touch(now)
 		}
 		if s.Mode == Closed && counted && m.shouldOpen(s) {

@@ -41,6 +41,9 @@ func (m *Machine) maxWindow() int {
 		}
 		return size + wire.UvarintsSize(n, tally.Max)
 	}
+	if m.config.Forget > 0 {
+		return wire.UvarintSize(tally.Max) + wire.UvarintSize(1<<64-1)
+	}
 	return wire.UvarintSize(tally.Max)
 }
 

@@ -47,8 +47,9 @@ type Core struct {
 
 	OpenFor time.Duration // open time of the last opening, while open or half-open
 	// Cursor is, of Calls, the place of the next outcome in the ring; of Time,
-	// the number of the present bucket; half-open, the serial number of the
-	// last probe, see probes.go.
+	// the number of the present bucket; of Consecutive where it forgets, the time from
+	// Origin to the last failure; half-open, the serial number of the last probe, see
+	// probes.go.
 	Cursor uint64
 
 	Generation uint32 // counts the stays in a mode; 0 before the first Acquire
@@ -153,19 +154,33 @@ func (m *Machine) Move(s *State, by time.Duration) {
 func (m *Machine) Fresh(s State, now clock.Mark) bool { return m.Unused(&s, now) }
 
 // Unused is Fresh in place.
-func (m *Machine) Unused(s *State, _ clock.Mark) bool {
-	return s.Generation == 0 || s.Generation == 1 && s.Mode == m.config.Initial && s.Mode != Open && s.Mode != HalfOpen &&
-		s.Total == 0 && s.Failed == 0 && s.SlowRow == 0 && (m.config.Window != Time || !s.counts())
+func (m *Machine) Unused(s *State, now clock.Mark) bool { return m.unusedAt(s) <= now }
+
+// unusedAt returns the mark from which on the breaker is as a new one, clock.Never for none.
+func (m *Machine) unusedAt(s *State) clock.Mark {
+	switch {
+	case s.Generation == 0:
+		return clock.Always
+	case s.Generation > 1 || s.Mode != m.config.Initial || s.Mode == Open || s.Mode == HalfOpen ||
+		s.Total > 0 || s.SlowRow > 0 || m.config.Window == Time && s.counts():
+		return clock.Never
+	case s.Failed > 0:
+		return m.forgetsAt(&s.Core)
+	}
+	return clock.Always
 }
 
 // Class implements cell.Machine. A breaker that time has made half-open, or would make
 // open again, is of the class of an open one: no tick changes it.
 func (m *Machine) Class(s *State, now clock.Mark) (keyed.Class, clock.Mark) {
-	class, until := keyed.Steady(m.Unused(s, now))
-	if class == keyed.InUse && (s.Mode == Open || s.Mode == HalfOpen || s.Mode == ForcedOpen) {
-		class = keyed.UsedUp
+	at := m.unusedAt(s)
+	switch {
+	case at <= now:
+		return keyed.Unused, clock.Never
+	case s.Mode == Open || s.Mode == HalfOpen || s.Mode == ForcedOpen:
+		return keyed.UsedUp, clock.Never
 	}
-	return class, until
+	return keyed.InUse, at
 }
 
 // Held reports whether a probe is pending.
@@ -181,7 +196,8 @@ func (m *Machine) Recall(s *State) {
 
 // AppendText implements reducer.Cell, as in "closed failed 3/10 slow 1",
 // "closed failed 2 in a row", "closed failed 0/4 ramp until 1m" or "open until 30s".
-func (m *Machine) AppendText(dst []byte, s State, _ clock.Mark) []byte {
+func (m *Machine) AppendText(dst []byte, s State, now clock.Mark) []byte {
+	m.forget(&s.Core, now)
 	dst = append(dst, s.Mode.String()...)
 	switch s.Mode {
 	case Open:

@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/backoff"
 	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -500,5 +501,60 @@ func TestProbesWithoutAProbe(t *testing.T) {
 	src[flags] &^= probed
 	if s, err := h.m.DecodeState(src); !errors.Is(err, reducer.ErrEncoding) {
 		t.Errorf("%x is read as %+v, %v", src, s.Core, err)
+	}
+}
+
+// A breaker that has forgotten its failures is as a new one, from the mark on at which it has.
+func TestForgottenIsFresh(t *testing.T) {
+	c := breaker.Config{Window: breaker.Consecutive, Count: 3, Forget: time.Minute, Probes: 1, Open: minute}
+	h := begin(t, c)
+	p := h.acquire(0)
+	h.record(p, reducer.Fail, 5)
+	h.record(p, reducer.Fail, 7)
+	end := clock.Mark(7).Add(time.Minute)
+	if class, until := h.m.Class(&h.state, end-1); class != keyed.InUse || until != end || h.m.Fresh(h.state, end-1) {
+		t.Errorf("a nanosecond before: class %d until %s", class, until)
+	}
+	if class, until := h.m.Class(&h.state, end); class != keyed.Unused || until != clock.Never || !h.m.Fresh(h.state, end) {
+		t.Errorf("at the end: class %d until %s", class, until)
+	}
+	made, err := breaker.Cells(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := made.New(0)
+	if err := x.Restore(h.encoded()); err != nil {
+		t.Fatal(err)
+	}
+	for at, want := range map[clock.Mark]uint32{end - 1: 2, end: 0} {
+		if _, counts, ok := breaker.At(x, at); !ok || counts.Failed != want {
+			t.Errorf("%s: %d failures in a row", at, counts.Failed)
+		}
+	}
+	// Slow outcomes in a row are not forgotten.
+	c.SlowOver, c.SlowConsecutive = 1, 3
+	slow := begin(t, c)
+	slow.record(slow.acquire(0), reducer.Fail, 5)
+	if class, until := slow.m.Class(&slow.state, end+5); class != keyed.InUse || until != clock.Never {
+		t.Errorf("with a slow outcome: class %d until %s", class, until)
+	}
+}
+
+// A changed time to forget is a changed window, which starts without outcomes; its bytes are
+// those of another one.
+func TestForgetIsOfTheWindow(t *testing.T) {
+	c := breaker.Config{Window: breaker.Consecutive, Count: 3, Forget: time.Minute, Probes: 1, Open: minute}
+	h := begin(t, c)
+	p := h.acquire(0)
+	h.record(p, reducer.Fail, 5)
+	for _, forget := range []time.Duration{0, time.Hour} {
+		c.Forget = forget
+		other := begin(t, c)
+		if _, err := other.m.DecodeState(h.encoded()); !errors.Is(err, reducer.ErrConfiguration) {
+			t.Errorf("bytes for %s: %v", forget, err)
+		}
+		if s := other.m.Adopt(h.m.Clone(h.state), h.m, 6, &other.out); s.Failed != 0 || other.m.Check(s) != nil {
+			t.Errorf("adopted for %s: %d failures, %v", forget, s.Failed, other.m.Check(s))
+		}
 	}
 }

@@ -34,10 +34,10 @@ func (m *Machine) bucket(s *State, now clock.Mark) uint64 {
 	return tally.Bucket(now, s.Origin, uint64(m.config.Count), m.config.Span)
 }
 
-// count adds an outcome to the window, and reports whether that changed it. present
+// count adds an outcome at now to the window, and reports whether that changed it. present
 // is the bucket of the outcome.
-func (m *Machine) count(s *State, failed, slow bool, present uint64) bool {
-	before, row := s.Failed, s.SlowRow
+func (m *Machine) count(s *State, failed, slow bool, now clock.Mark, present uint64) bool {
+	row := s.SlowRow
 	if m.config.SlowConsecutive > 0 {
 		s.SlowRow = 0
 		if slow {
@@ -51,11 +51,37 @@ func (m *Machine) count(s *State, failed, slow bool, present uint64) bool {
 	case Time:
 		return m.countTime(s, failed, slow, present) || changed
 	}
-	s.Failed = 0
-	if failed {
-		s.Failed = tally.Inc(before)
+	return m.countRow(&s.Core, failed, now) || changed
+}
+
+// countRow counts failures in a row, and keeps when the last one was where they are forgotten.
+func (m *Machine) countRow(s *Core, failed bool, now clock.Mark) bool {
+	before, at := s.Failed, s.Cursor
+	if m.forget(s, now); !failed {
+		s.Failed, s.Cursor = 0, 0
+		return before > 0
 	}
-	return s.Failed != before || changed
+	s.Failed = tally.Inc(s.Failed)
+	if m.config.Forget > 0 {
+		s.Cursor = uint64(now) - uint64(s.Origin)
+	}
+	return s.Failed != before || s.Cursor != at
+}
+
+// forgetsAt returns the mark from which on the failures in a row are forgotten unless another
+// one comes before it, clock.Never for none.
+func (m *Machine) forgetsAt(s *Core) clock.Mark {
+	if m.config.Forget == 0 || s.Failed == 0 || !s.counts() {
+		return clock.Never
+	}
+	return clock.Mark(uint64(s.Origin) + s.Cursor).Add(m.config.Forget)
+}
+
+// forget sets the count of failures in a row that are forgotten at now to 0.
+func (m *Machine) forget(s *Core, now clock.Mark) {
+	if m.forgetsAt(s) <= now {
+		s.Failed, s.Cursor = 0, 0
+	}
 }
 
 func (m *Machine) countCall(s *State, failed, slow bool) bool {

@@ -39,6 +39,8 @@ func TestBytesHaveOneForm(t *testing.T) {
 	oneForm(t, "breaker of calls", must(breaker.New(calls)), soundBreaker)
 	oneForm(t, "breaker of buckets", must(breaker.New(timed)), soundBreaker)
 	oneForm(t, "breaker of failures in a row", must(breaker.New(row)), soundBreaker)
+	row.Forget = 15
+	oneForm(t, "breaker that forgets", must(breaker.New(row)), soundBreaker)
 	oneForm(t, "bulkhead", must(bulkhead.New(bulkhead.Config{Concurrent: 3, Queue: 3, Wait: 20, Lease: 9})), soundBulkhead)
 	oneForm(t, "bulkhead without a lease", must(bulkhead.New(bulkhead.Config{Concurrent: 3, Queue: 3})), soundBulkhead)
 	oneForm(t, "shared bulkhead", must(bulkhead.NewShared(bulkhead.SharedConfig{Concurrent: 5, Lease: 9})), soundShared)

@@ -56,6 +56,7 @@ func TestMaxSize(t *testing.T) {
 		{"breaker of time", breaks(timed), 144, 65, seconds(60)},
 		{"breaker of time with a slow rule", breaks(slowTimed), 184, 106, seconds(60)},
 		{"breaker of failures in a row", breaks(breaker.Config{Window: breaker.Consecutive, Count: 5}), 100, 18, seconds(60)},
+		{"breaker that forgets", breaks(breaker.Config{Window: breaker.Consecutive, Count: 5, Forget: seconds(60)}), 100, 18, seconds(60)},
 		{"bulkhead of 4 with leases", func() (cell.Maker, error) {
 			return bulkhead.Cells(bulkhead.Config{Concurrent: 4, Lease: seconds(10)})
 		}, 134, 67, seconds(10)},

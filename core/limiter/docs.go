@@ -13,7 +13,7 @@ func Docs() *mechanism.Docs {
 		Examples: []string{`"50/1m"`, `{"rate":"50/1m","burst":10,"wait":"3s","per":"header:x-tenant"}`},
 		Settings: []mechanism.Doc{
 			{
-				Name: "algorithm", Value: `"token-bucket"`, Example: "algorithm: sliding-log",
+				Name: "algorithm", Value: `"token-bucket"`, Default: "`token-bucket`; `fixed-window` for a rate by the calendar", Example: "algorithm: sliding-log",
 				Meaning: "how the limit counts",
 			},
 			{

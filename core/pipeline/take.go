@@ -341,8 +341,9 @@ func (p *Plan) consult(h Host, c *Call, e *Effect, now clock.Mark) Effect {
 		if p.skips(h, c, i) {
 			continue
 		}
-		answer := h.Ask(0, i, ask)
-		event.Open = event.Open || answer.Reason == reducer.ReasonOpen && answer.Mark > e.At
+		if answer := h.Ask(0, i, ask); answer.Reason == reducer.ReasonOpen && answer.Mark > e.At && !p.waitOpen(c, answer.Mark) {
+			event.Open = true
+		}
 	}
 	for left := p.places &^ c.Shadows; left != 0 && !event.Open; left &= left - 1 {
 		i := lowest(left)
@@ -363,6 +364,18 @@ func (p *Plan) consult(h Host, c *Call, e *Effect, now clock.Mark) Effect {
 		p.tellRetry(h, c, e, true)
 	}
 	return p.Advance(c, &event, now)
+}
+
+// waitOpen lets the next attempt start no sooner than an open breaker below the retry is
+// half-open, where the retry waits for refusals and that mark is not too late: a call whose
+// own failure opened the breaker waits as those do that it refuses.
+func (p *Plan) waitOpen(c *Call, until clock.Mark) bool {
+	m := p.stages[p.retry].retry
+	if !m.Waits() || c.InShadow(p.retry) || m.Late(until, p.deadlineAbove(c, 0, p.retry), c.Slots[p.retry].Mark) != reducer.NoReason {
+		return false
+	}
+	c.Until = max(c.Until, until)
+	return true
 }
 
 // tell passes on the decision of an effect.

@@ -108,11 +108,21 @@ func (m *Machine) Next(s State, e End, now clock.Mark) (State, Verdict) {
 		delay = max(delay, e.RetryAfter)
 	}
 	until := now.Add(delay)
-	if until >= e.Deadline || until == clock.Never {
-		return s, Verdict{Reason: reducer.ReasonDeadline}
-	}
-	if m.maxElapsed > 0 && until >= e.Began.Add(m.maxElapsed) {
-		return s, Verdict{Reason: reducer.ReasonElapsed}
+	if late := m.Late(until, e.Deadline, e.Began); late != reducer.NoReason {
+		return s, Verdict{Reason: late}
 	}
 	return s, Verdict{Again: true, Until: until}
+}
+
+// Late returns why no attempt starts at a mark: it is not before the deadline of the
+// timeouts above, or too long after the call reached the retry. NoReason for a mark at which
+// one may.
+func (m *Machine) Late(at, deadline, began clock.Mark) reducer.Reason {
+	switch {
+	case at >= deadline || at == clock.Never:
+		return reducer.ReasonDeadline
+	case m.maxElapsed > 0 && at >= began.Add(m.maxElapsed):
+		return reducer.ReasonElapsed
+	}
+	return reducer.NoReason
 }

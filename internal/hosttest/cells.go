@@ -44,6 +44,8 @@ func kinds() []kind {
 	timed := calls
 	timed.Window, timed.Span = breaker.Time, 20
 	row := breaker.Config{Window: breaker.Consecutive, Count: 2, Probes: 1, Open: backoff.Config{Kind: backoff.Fibonacci, Base: 3, Jitter: backoff.Full}}
+	forgets := row
+	forgets.Forget = 6
 	newer := calls
 	newer.SlowConsecutive, newer.Initial, newer.ObeyRetryAfter, newer.RampOver, newer.RampFrom = 2, breaker.HalfOpen, time.Hour, 30, reducer.Percent(20)
 	var all []kind
@@ -53,7 +55,7 @@ func kinds() []kind {
 			func(m *host.Module) (*host.Maker, error) { return m.Limiter(c) }, c.Wait > 0,
 		})
 	}
-	for name, c := range map[string]breaker.Config{"calls": calls, "timed": timed, "row": row, "newer": newer} {
+	for name, c := range map[string]breaker.Config{"calls": calls, "timed": timed, "row": row, "forgets": forgets, "newer": newer} {
 		all = append(all, kind{
 			name, func() (cell.Maker, error) { return breaker.Cells(c) },
 			func(m *host.Module) (*host.Maker, error) { return m.Breaker(c) }, false,

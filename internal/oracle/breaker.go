@@ -198,11 +198,7 @@ func (b *breakerCell) trips(now int64) bool {
 	}
 	switch b.cfg.Window {
 	case cfg.Consecutive:
-		row := 0
-		for i := len(b.votes) - 1; i >= 0 && b.votes[i].failed; i-- {
-			row++
-		}
-		return row >= int(b.cfg.Count)
+		return b.failedRow(now) >= int(b.cfg.Count)
 	case cfg.Calls:
 		counted = b.votes[max(0, len(b.votes)-int(b.cfg.Count)):]
 	case cfg.Time:
@@ -214,6 +210,19 @@ func (b *breakerCell) trips(now int64) bool {
 		}
 	}
 	return len(counted) >= int(b.cfg.Minimum) && b.reached(counted)
+}
+
+// failedRow returns how many failures in a row count at the mark. Those before a pause of
+// the time to forget do not.
+func (b *breakerCell) failedRow(now int64) (row int) {
+	for i := len(b.votes) - 1; i >= 0 && b.votes[i].failed; i-- {
+		if b.cfg.Forget > 0 && now-b.votes[i].at >= int64(b.cfg.Forget) {
+			break
+		}
+		row++
+		now = b.votes[i].at
+	}
+	return row
 }
 
 // bucket returns the number of the time window's bucket at the mark.
@@ -355,6 +364,13 @@ func (b *breakerCell) openAt(mark, now int64) bool {
 	return asked.phase == forcedOpen || asked.phase == open && asked.until > mark
 }
 
+// openUntil returns when it is no longer open, never for one that is forced open.
+func (b *breakerCell) openUntil(now int64) int64 {
+	asked := *b
+	asked.begin(now)
+	return asked.until
+}
+
 // nextWake returns when the breaker changes by itself, or never. In a half-open
 // stay that began without a bound probes lose their places one by one.
 func (b *breakerCell) nextWake() int64 {
@@ -394,7 +410,7 @@ func (b *breakerCell) tick(now int64) {
 func (b *breakerCell) configure(c cfg.Config, now int64) {
 	old := b.cfg
 	b.cfg = c
-	if old.Window != c.Window || old.Count != c.Count || old.Span != c.Span {
+	if old.Window != c.Window || old.Count != c.Count || old.Span != c.Span || old.Forget != c.Forget {
 		b.votes = nil
 	}
 	if old.SlowConsecutive == 0 || c.SlowConsecutive == 0 || b.votes == nil {
@@ -410,7 +426,7 @@ func (b *breakerCell) configure(c cfg.Config, now int64) {
 
 // unused says that a breaker, of which no probe is out, was not asked, or has the mode of
 // a new one and counted nothing. Where outcomes count for a time, that has begun.
-func (b *breakerCell) unused() bool {
+func (b *breakerCell) unused(now int64) bool {
 	if !b.known {
 		return true
 	}
@@ -425,7 +441,7 @@ func (b *breakerCell) unused() bool {
 	case cfg.Time:
 		return false
 	case cfg.Consecutive:
-		return (n == 0 || !b.votes[n-1].failed) && (b.cfg.SlowConsecutive == 0 || n == b.row || !b.votes[n-1].slow)
+		return b.failedRow(now) == 0 && (b.cfg.SlowConsecutive == 0 || n == b.row || !b.votes[n-1].slow)
 	}
 	return n == 0
 }

@@ -226,7 +226,7 @@ func (l *cell) unused(now int64) bool {
 		l.limit.pardon(now)
 		return l.limit.row == (row{}) && l.limit.meter.unused(now)
 	case l.breaker != nil:
-		return l.breaker.unused()
+		return l.breaker.unused(now)
 	case l.budget != nil:
 		return l.budget.unused()
 	case l.hedge != nil:

@@ -211,6 +211,10 @@ func (e *Engine) decide(c *call, outcome string) (int64, string) {
 				cell = s.group.newCell()
 			}
 			if cell.breaker.openAt(until, e.now) {
+				if end := cell.breaker.openUntil(e.now); cfg.Refusals == retry.WaitRefused && !c.plan.steps[r].Shadow && c.late(end, cfg) == "" {
+					until = end
+					continue
+				}
 				return 0, "open"
 			}
 		}
@@ -272,13 +276,21 @@ func (e *Engine) next(c *call, cfg retry.Config) (int64, string) {
 	seed := c.seed + uint64(c.round)
 	c.prevDelay = delay(cfg.Backoff, c.round, c.prevDelay, seed)
 	until := after(e.now, max(c.prevDelay, c.retryAfter))
-	if until >= c.above.deadline(c.plan.retry) {
-		return 0, "deadline"
-	}
-	if cfg.MaxElapsed > 0 && until >= after(c.tryingFrom, int64(cfg.MaxElapsed)) {
-		return 0, "elapsed"
+	if late := c.late(until, cfg); late != "" {
+		return 0, late
 	}
 	return until, ""
+}
+
+// late returns the reason why a mark is too late for the next round.
+func (c *call) late(at int64, cfg retry.Config) string {
+	if at >= c.above.deadline(c.plan.retry) {
+		return "deadline"
+	}
+	if cfg.MaxElapsed > 0 && at >= after(c.tryingFrom, int64(cfg.MaxElapsed)) {
+		return "elapsed"
+	}
+	return ""
 }
 
 // endUnvoted ends the call, whatever it is doing, without any vote. Attempts that

@@ -348,7 +348,7 @@ func (e *Engine) drop(p *path, fields []any) bool {
 
 // refuse ends the call with a refusal of the policy.
 func (e *Engine) refuse(c *call, decision string, fields []any) {
-	e.say(c.id, decision, append(fields, c.terminal()...)...)
 	e.leaveAll(c, "")
+	e.say(c.id, decision, append(fields, c.terminal()...)...)
 	c.over = true
 }

@@ -33,7 +33,7 @@ var pools = map[string]map[string][]string{
 	"breaker": {
 		"window": {
 			`{"calls":1}`, `{"calls":50}`, `{"calls":10000}`, `{"calls":0}`, `{"time":"10s"}`, `{"time":"1us","buckets":1000}`, `{"time":"1ns"}`,
-			`{"consecutive":5}`, `{"calls":5,"buckets":5}`, `{"calls":5,"time":"1s"}`, `{}`, `100`,
+			`{"consecutive":5}`, `{"consecutive":5,"forget":"1m"}`, `{"consecutive":5,"forget":"0s"}`, `{"calls":5,"forget":"1m"}`, `{"calls":5,"buckets":5}`, `{"calls":5,"time":"1s"}`, `{}`, `100`,
 		},
 		"minimum": {`1`, `50`, `100`, `10000`, `0`}, "failure_rate": {`"50%"`, `"100%"`, `"0.0001%"`, `"0%"`, `"101%"`, `50`, `"05%"`},
 		"slow":   {`{"over":"1s","rate":"50%"}`, `{"over":"1s"}`, `{"over":"0s","rate":"50%"}`, `{"over":"1s","consecutive":5}`, `{"over":"1s","rate":"50%","consecutive":10000}`, `{"over":"1s","consecutive":0}`, `{"consecutive":5}`},

@@ -40,9 +40,13 @@ import type {
 export interface CircuitBreakerOptions extends CommonOptions, Classifier {
   /**
    * The outcomes that it judges by: of the last calls, of the last time, or so
-   * many failures in a row. Default `{ calls: 100 }`.
+   * many failures in a row, of which `forget` without a failure sets the count to 0.
+   * Default `{ calls: 100 }`.
    */
-  window?: { calls: number } | { time: Duration; buckets?: number } | { consecutive: number };
+  window?:
+    | { calls: number }
+    | { time: Duration; buckets?: number }
+    | { consecutive: number; forget?: Duration };
   /** Outcomes in the window before the rates count. Default: the lesser of 100 and the window's calls. */
   minimum?: number | undefined;
   /** Opens when so many of the outcomes are failures. Default `50%`. */

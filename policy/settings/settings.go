@@ -13,7 +13,8 @@ import (
 
 // Setting is the documentation of one setting, in Markdown.
 type Setting struct {
-	// Name in the map of the mechanism's settings.
+	// Name in the map of the mechanism's settings, of a part with that of its whole in
+	// front, as in "ramp.over".
 	Name string
 	// Type of the value, and what the setting needs or excludes.
 	Type string
@@ -27,7 +28,8 @@ type Setting struct {
 	Meaning, Larger, Smaller string
 }
 
-// Names returns the mechanisms and their settings, as in "limit" and "limit.rate".
+// Names returns the mechanisms and their settings, as in "limit", "limit.rate" and
+// "limit.warm_up.over".
 func Names() []string {
 	var names []string
 	for k := mechanism.Kind(1); int(k) < mechanism.Kinds; k++ {
@@ -85,19 +87,24 @@ func Plain(text string) string {
 	return strings.ReplaceAll(link.ReplaceAllString(text, "$1"), "`", "")
 }
 
-// Of returns the settings of a mechanism in their order, nil for one that this
-// version does not have.
+// Of returns the settings of a mechanism in their order, parts behind their whole, nil for a
+// mechanism that this version does not have.
 func Of(k mechanism.Kind) []Setting {
 	row, docs := mechanisms.Row(k), mechanisms.Docs(k)
 	if row == nil {
 		return nil
 	}
-	var list []Setting
-	for i := range row.Settings {
-		s := &row.Settings[i]
-		doc := docs.Setting(s.Name)
+	return listed(docs, row.Settings, "")
+}
+
+// listed returns the settings, whose names have a prefix where they are parts.
+func listed(docs *mechanism.Docs, rows []mechanism.Setting, prefix string) (list []Setting) {
+	for i := range rows {
+		s := &rows[i]
+		name := prefix + s.Name
+		doc := docs.Setting(name)
 		one := Setting{
-			Name: s.Name, Type: doc.Type, Range: doc.Range, Default: defaultText(s, doc),
+			Name: name, Type: doc.Type, Range: doc.Range, Default: defaultText(s, doc),
 			Example: doc.Example, Meaning: doc.Meaning, Larger: doc.Larger, Smaller: doc.Smaller,
 		}
 		if one.Type == "" {
@@ -109,7 +116,7 @@ func Of(k mechanism.Kind) []Setting {
 		if one.Range == "" {
 			one.Range = rangeText(s)
 		}
-		list = append(list, one)
+		list = append(append(list, one), listed(docs, s.Parts, name+".")...)
 	}
 	return list
 }
@@ -167,6 +174,8 @@ func grouped(n uint32) string {
 // defaultText describes the default of a setting.
 func defaultText(s *mechanism.Setting, doc *mechanism.Doc) string {
 	switch {
+	case s.Variant:
+		return "one of them is required"
 	case s.Or != "":
 		return "required without `" + s.Or + "`"
 	case s.Required:

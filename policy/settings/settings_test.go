@@ -30,6 +30,12 @@ func TestExplain(t *testing.T) {
 		"bulkhead":       "bulkhead: Admits no more at once than it has places.\nbulkhead.concurrent\n",
 		"timeout.after":  "  default  required\n",
 		"bulkhead.lease": "  default  none\n",
+
+		"limit.warm_up.factor":  "  default  3\n",
+		"breaker.window.forget": "  default  none: only a success sets the count to 0\n",
+		"breaker.window.time":   "  default  one of them is required\n",
+		"breaker.slow.rate":     "  default  required without consecutive\n",
+		"chaos.slow.to":         "  default  by\n",
 	} {
 		text, ok := settings.Explain(name)
 		assert.True(t, ok, name)

@@ -77,6 +77,8 @@ func configs() map[string]mechanism.Config {
 			Open: backoff.Config{Kind: backoff.Constant, Base: 40}},
 		"breaker of failures in a row": breaker.Config{Window: breaker.Consecutive, Count: 2, Probes: 2,
 			Open: backoff.Config{Kind: backoff.Constant, Base: 40}},
+		"breaker that forgets": breaker.Config{Window: breaker.Consecutive, Count: 3, Forget: 30, Probes: 2,
+			Open: backoff.Config{Kind: backoff.Constant, Base: 40}},
 	}
 	list["bulkhead"] = bulkhead.Config{Concurrent: 3, Lease: 60}
 	list["breaker of ten buckets"] = breaker.Config{Window: breaker.Time, Span: 1_000, Count: 10, Minimum: 2, FailureRate: reducer.Percent(20), Probes: 10,

@@ -157,7 +157,7 @@ func (m *Module) Bulkhead() int32 {
 // Breaker makes a maker of breakers: window, count, span, minimum, failure
 // rate, slow over, slow rate, probes, successes, the longest half-open, the open time
 // as a backoff. Where moreSettings is added to the window there follow: slow in a row, the
-// initial mode, the longest retry-after to obey, ramp over, ramp from.
+// initial mode, the longest retry-after to obey, ramp over, ramp from, forget.
 func (m *Module) Breaker() int32 {
 	c := m.config()
 	kind := c.byte()
@@ -167,7 +167,7 @@ func (m *Module) Breaker() int32 {
 	}
 	if kind&moreSettings != 0 {
 		b.SlowConsecutive, b.Initial, b.ObeyRetryAfter = c.uint32(), breaker.Mode(c.byte()), c.duration()
-		b.RampOver, b.RampFrom = c.duration(), c.share()
+		b.RampOver, b.RampFrom, b.Forget = c.duration(), c.share(), c.duration()
 	}
 	made, err := breaker.Cells(b)
 	return m.made(&c, object{maker: &maker{Maker: made, timeless: timeless(b, true), grows: breakerBytes(b)}}, err)

@@ -55,7 +55,7 @@ func (m *Module) Bulkhead(c bulkhead.Config) (*Maker, error) {
 
 // Breaker is Limiter for breakers.
 func (m *Module) Breaker(c breaker.Config) (*Maker, error) {
-	newer := c.SlowConsecutive > 0 || c.Initial != breaker.Closed || c.ObeyRetryAfter > 0 || c.RampOver > 0
+	newer := c.Forget > 0 || c.SlowConsecutive > 0 || c.Initial != breaker.Closed || c.ObeyRetryAfter > 0 || c.RampOver > 0
 	kind := float64(c.Window)
 	if newer {
 		kind += 64
@@ -65,7 +65,7 @@ func (m *Module) Breaker(c breaker.Config) (*Maker, error) {
 		millis(c.SlowOver), float64(c.SlowRate.Millionths()), float64(c.Probes), float64(c.Successes), millis(c.HalfOpenMax),
 	}, backoffNumbers(c.Open)...)
 	if newer {
-		numbers = append(numbers, float64(c.SlowConsecutive), float64(c.Initial), millis(c.ObeyRetryAfter), millis(c.RampOver), float64(c.RampFrom.Millionths()))
+		numbers = append(numbers, float64(c.SlowConsecutive), float64(c.Initial), millis(c.ObeyRetryAfter), millis(c.RampOver), float64(c.RampFrom.Millionths()), millis(c.Forget))
 	}
 	return m.configured(breakerOf, false, numbers...)
 }

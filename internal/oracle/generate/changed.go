@@ -88,7 +88,11 @@ func (m *maker) partly(s *pipeline.Step) {
 
 func (m *maker) partlyBreaker(c *breaker.Config) {
 	other := m.breaker()
-	switch m.IntN(6) {
+	switch m.IntN(7) {
+	case 6:
+		if c.Window == breaker.Consecutive {
+			c.Forget = of(m, 0, m.units(6))
+		}
 	case 4:
 		c.RampOver, c.RampFrom = other.RampOver, other.RampFrom
 	case 5:

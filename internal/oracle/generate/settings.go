@@ -162,6 +162,9 @@ func (m *maker) breaker() breaker.Config {
 		m.newer(&c)
 	}
 	if c.Window == breaker.Consecutive {
+		if m.chance(50) {
+			c.Forget = m.units(6)
+		}
 		return c
 	}
 	c.FailureRate = reducer.Millionths(of(m, uint32(500_000), 333_333, 333_334, 250_000, 666_667, 1_000_000, 1))

@@ -221,6 +221,7 @@ var plainer = []func(*pipeline.Step){
 	change(func(c *breaker.Config) { c.Initial = breaker.Closed }),
 	change(func(c *breaker.Config) { c.ObeyRetryAfter = 0 }),
 	change(func(c *breaker.Config) { c.RampOver, c.RampFrom = 0, reducer.Share{} }),
+	change(func(c *breaker.Config) { c.Forget = 0 }),
 	change(func(c *breaker.Config) { c.Successes = 0 }),
 	change(func(c *breaker.Config) { c.Probes, c.Successes = min(c.Probes, 1), min(c.Successes, 1) }),
 	change(func(c *breaker.Config) { c.Minimum = min(c.Minimum, 1) }),

@@ -5,15 +5,16 @@ import { compileOne } from '../compile-one.js';
 import { use, x } from '../engine.js';
 import { instancesOf } from '../instances.js';
 import { numbersOf } from '../reader/backoff.js';
-import { MORE, TIME } from '../reader/mechanisms/breaker.js';
+import { CONSECUTIVE, MORE, TIME } from '../reader/mechanisms/breaker.js';
 
 /**
  * The window has two numbers behind its kind, and the backoff comes behind probes, successes and the longest half-open. The
  * last are the newer settings.
  */
 function ordered([kind = 0, ...numbers]: readonly number[]): readonly number[] {
+  const forget = kind === (CONSECUTIVE | MORE) ? numbers.splice(1, 1) : [0];
   const window = (kind & ~MORE) === TIME ? numbers.splice(0, 2).reverse() : [...numbers.splice(0, 1), 0];
-  const newer = kind & MORE ? [...numbers.splice(4, 1), ...numbers.splice(-4)] : [];
+  const newer = kind & MORE ? [...numbers.splice(4, 1), ...numbers.splice(-4), ...forget] : [];
   const open = numbers.splice(4, numbers.length - 7);
   return [kind, ...window, ...numbers, ...numbersOf(open), ...newer];
 }

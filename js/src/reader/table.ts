@@ -40,12 +40,13 @@ export const BREAKER: Row = {
     {
       name: 'window',
       type: 'one_of',
-      says: 'one of {calls: n}, {time: d, buckets: n} or {consecutive: n}',
+      says: 'one of {calls: n}, {time: d, buckets: n} or {consecutive: n, forget: d}',
       parts: [
         { name: 'calls', type: 'count', least: 1, most: 10000, variant: true },
         { name: 'time', type: 'duration', least: 1, variant: true },
         { name: 'buckets', type: 'count', least: 1, most: 1000, default: [10] },
         { name: 'consecutive', type: 'count', least: 1, most: 10000, variant: true },
+        { name: 'forget', type: 'duration', least: 1 },
       ],
     },
     { name: 'minimum', type: 'count', least: 1, most: 10000, default: [100] },

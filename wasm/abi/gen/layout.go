@@ -136,7 +136,7 @@ var configNotes = map[string]string{
 	"limiter.algorithm": numbered(wordsOf(limiter.Algorithm.String)), "limiter.burst": "0: count", "limiter.wait": "0: none",
 	"limiter.queue": "0 exactly when wait is", "limiter.order": "0 oldest, 1 newest; plus 2 with block: behind it then block.after, and block.for as a backoff; plus 4 with warm_up: behind these then its time and its factor; plus 8 for windows of the calendar: behind these then the values of zone as plan bytes have them, but the wall time of mark 0 as seconds and nanoseconds",
 	"bulkhead.wait": "0: as long as the caller does", "bulkhead.order": "0 oldest, 1 newest", "bulkhead.lease": "0: none",
-	"breaker.window": "0 calls, 1 time, 2 consecutive", "breaker.count": "of calls or buckets", "breaker.slow over": "0: none",
+	"breaker.window": "0 calls, 1 time, 2 consecutive; plus 64 where behind the open time there follow: slow.consecutive, initial as a byte of plan bytes, obey_retry_after, ramp.over, ramp.from, window.forget", "breaker.count": "of calls or buckets", "breaker.slow over": "0: none",
 	"breaker.successes": "0: the rates decide", "breaker.half open max": "0: none", "breaker.open": "a backoff", "retry.max elapsed": "0: none", "retry.backoff": "a backoff",
 	"backoff.kind": numbered(wordsOf(backoff.Kind.String)), "backoff.max": "0: none", "backoff.jitter": "0 none, 1 full, 2 equal, 3 a share",
 	"backoff.delays": "how many, and each of them; 0 for all kinds but delays",

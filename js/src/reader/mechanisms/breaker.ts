@@ -3,7 +3,7 @@ import { BREAKER } from '../table.js';
 
 const CALLS = 0;
 export const TIME = 1;
-const CONSECUTIVE = 2;
+export const CONSECUTIVE = 2;
 /** Added to the window where the settings follow that older plan bytes do not have. */
 export const MORE = 64;
 
@@ -14,7 +14,7 @@ const DEFAULT_FROM = 100_000;
 const WHOLE = 1_000_000;
 
 /** The settings that older plan bytes do not have. */
-const NEWER = ['slow.consecutive', 'initial', 'obey_retry_after', 'ramp.over', 'ramp.from'];
+const NEWER = ['window.forget', 'slow.consecutive', 'initial', 'obey_retry_after', 'ramp.over', 'ramp.from'];
 
 export const breaker: Mechanism = {
   row: BREAKER,
@@ -35,7 +35,8 @@ export const breaker: Mechanism = {
         s.refuse(name, 'beside a window of consecutive failures', 'beside a window of calls or time');
         s.set(name, 0);
       }
-      s.set('window', CONSECUTIVE | more, s.first('window.consecutive'));
+      const forget = more ? [BigInt(s.first('window.forget'))] : [];
+      s.set('window', CONSECUTIVE | more, s.first('window.consecutive'), ...forget);
     } else if (s.has('window.time')) {
       const span = s.first('window.time');
       const buckets = s.first('window.buckets');
