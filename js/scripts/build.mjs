@@ -143,7 +143,7 @@ async function makeTranslated(format, contents) {
 }
 
 /** Entries that work on any pipeline, and have none of the core. */
-const FRAMEWORKS = ['express', 'fastify', 'koa', 'hono', 'fetch-handler', 'opentelemetry', 'yaml'];
+const FRAMEWORKS = ['express', 'fastify', 'koa', 'hono', 'fetch-handler', 'opentelemetry', 'yaml', 'trace'];
 
 await rm(dist, { recursive: true, force: true });
 await mkdir(`${dist}/cjs/types`, { recursive: true });

@@ -24,6 +24,7 @@ import type { Quota, Rejection, Success, Task } from './types.js';
 interface SharedPart extends Part {
   readonly engine: Engine;
   readonly beside: Pipeline | undefined;
+  readonly name: string;
 }
 
 /** An active policy: its steps with their state. Make one with `pipeline` or `policy`. */
@@ -51,7 +52,23 @@ export class Pipeline extends Observable {
     this.hooks = hooksOf(options);
     const text = part?.text ?? readSource(this.engine, source, name, clock, alone, keyed);
     const beside = part?.beside?.driver;
-    this.driver = new Driver(this.engine, clock, text, alone === 'retry', stack, part?.shares, beside);
+    const recording = options.trace?.attach({
+      engine: this.engine,
+      clock,
+      policy: text.policy,
+      name: part?.name,
+      beside: beside?.recording,
+    });
+    this.driver = new Driver(
+      recording?.engine ?? this.engine,
+      clock,
+      text,
+      alone === 'retry',
+      stack,
+      part?.shares,
+      beside,
+      recording,
+    );
     this.cells = new PipelineCells(this.driver);
   }
 
@@ -255,6 +272,7 @@ export function policies(
       ...part,
       engine,
       beside: shared,
+      name,
     });
     if (part.shares) beside ??= made;
     all.push([name, made]);
