@@ -206,6 +206,11 @@ export class Driver implements Runner, Wake {
     return this.live.filter((call) => call?.runner === this) as Call[];
   }
 
+  /** Whether calls begin in the module after their first attempt. */
+  get late(): boolean {
+    return this.retries;
+  }
+
   /** Runs a function under the plan. */
   run<T>(
     task: Task<T>,

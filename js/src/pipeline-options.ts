@@ -109,8 +109,8 @@ export function checkCallOptions(options: PipelineCallOptions): void {
   if (attributes !== undefined && (!attributes || !/^(ob|fu)/.test(typeof attributes))) {
     wrongArgument('attributes', attributes, 'an object or a function');
   }
-  if (deadline !== undefined && (typeof deadline !== 'number' || Number.isNaN(deadline))) {
-    wrongArgument('deadline', deadline, 'a number of milliseconds');
+  if (deadline !== undefined && (!Number.isFinite(deadline) || deadline < 0)) {
+    wrongArgument('deadline', deadline, 'a number of milliseconds, 0 or more; undefined for none');
   }
   if (hedge !== undefined && typeof hedge !== 'boolean') wrongArgument('hedge', hedge, 'true or false');
 }

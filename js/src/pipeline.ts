@@ -1,3 +1,4 @@
+import { wrongArgument } from './checks.js';
 import { defaultClock } from './clock.js';
 import { Driver } from './driver.js';
 import type { Emitter } from './emitter.js';
@@ -15,7 +16,7 @@ import {
   type PipelineOptions,
 } from './pipeline-options.js';
 import { type Part, readSource, readSources, type Source } from './plan.js';
-import type { Policy, PolicyDocument, Step } from './policy.js';
+import type { Imported, Policy, PolicyDocument, Step } from './policy.js';
 import type { Snapshot } from './snapshot.js';
 import { PipelineStep } from './step.js';
 import type { Quota, Rejection, Success, Task } from './types.js';
@@ -47,6 +48,13 @@ export class Pipeline extends Observable {
     part?: SharedPart,
   ) {
     super();
+    if (typeof (source as { execute?: unknown } | null)?.execute === 'function') {
+      wrongArgument(
+        'policy',
+        source,
+        'a document, a policy or steps, or a pipeline of this copy of the package',
+      );
+    }
     const { name, clock = defaultClock, stack } = options;
     this.engine = part?.engine ?? engineOf(options.instance);
     this.hooks = hooksOf(options);
@@ -205,6 +213,8 @@ export class Pipeline extends Observable {
    * Replaces the active policy. Steps keep their state by name; running calls keep
    * their policy. Throws `PolicyError` and changes nothing where the new one is wrong.
    */
+  configure<const D extends object>(source: D & Imported<D>): void;
+  configure(source: Source): void;
   configure(source: Source): void {
     this.driver.keep();
     this.driver.configure(readSource(this.engine, source, this.options.name, this.driver.clock));
@@ -242,10 +252,17 @@ export const pipeline = (steps: readonly Step[], options?: PipelineOptions): Pip
  * several policies. Throws `PolicyError` for a wrong document, with all that is wrong,
  * and the lines and columns in a text.
  */
-export const policy = (
+export function policy<const D extends object>(
+  document: D & Imported<D>,
+  name?: string | PipelineOptions,
+): Pipeline;
+export function policy(
   document: PolicyDocument | Policy | string | Uint8Array,
   name?: string | PipelineOptions,
-): Pipeline => new Pipeline(document, typeof name === 'string' ? { name } : checkOptions('policy', name));
+): Pipeline;
+export function policy(document: Source, name?: string | PipelineOptions): Pipeline {
+  return new Pipeline(document, typeof name === 'string' ? { name } : checkOptions('policy', name));
+}
 
 /**
  * The policies of a document by their names. Those that use one of its `mechanisms` share its state, which a policy that
@@ -258,8 +275,16 @@ export const policy = (
  *   policies: { search: { steps: [{ use: 'vendor' }] }, login: { steps: [{ timeout: '5s' }, { use: 'vendor' }] } },
  * });
  */
+export function policies<const D extends { readonly version: number }>(
+  document: D & Imported<D>,
+  options?: Omit<PipelineOptions, 'name'>,
+): { [name: string]: Pipeline };
 export function policies(
   document: PolicyDocument | string | Uint8Array,
+  options?: Omit<PipelineOptions, 'name'>,
+): { [name: string]: Pipeline };
+export function policies(
+  document: Source,
   options?: Omit<PipelineOptions, 'name'>,
 ): { [name: string]: Pipeline } {
   const checked = checkOptions('policies', options);

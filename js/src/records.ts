@@ -57,7 +57,7 @@ export class DecisionRecord {
   /** The attempt that won, of an end; the state of a breaker, of a change; permits, of a clamped; else milliseconds. */
   readonly value: number | undefined;
   /** When it was made, in milliseconds. */
-  private readonly at: number;
+  readonly at: number;
 
   /** `i` is the index of the record among the words of the memory. */
   constructor(engine: Engine, i: number) {

@@ -12,6 +12,8 @@ const draw = () => {
   state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
   return state / 2 ** 32;
 };
+// The seeds of jitter, too.
+Math.random = draw;
 const whole = (most) => Math.floor(draw() * most);
 
 const alone = [

@@ -58,6 +58,8 @@ async function drive(
   other?: readonly Step[],
 ): Promise<string> {
   const draw = random(seed);
+  // The seed of jitter, too.
+  const random32 = vi.spyOn(Math, 'random').mockImplementation(draw);
   let text = '';
   const record = trace((lines) => {
     text += lines;
@@ -97,6 +99,7 @@ async function drive(
   }
   await clock.advance(100_000);
   record.stop();
+  random32.mockRestore();
   return text;
 }
 
@@ -183,6 +186,32 @@ describe('trace', () => {
       '{"at":"1.1s","id":1,"decision":"end","outcome":"timeout","attempt":2,"reason":"attempts"}',
       '',
     ]);
+  });
+
+  test('a call that ends late, when another one takes its slot', async () => {
+    const clock = virtualClock();
+    let text = '';
+    const calls = pipeline(
+      [{ retry: { attempts: 2, backoff: { constant: '100ms' }, jitter: 'none' } }, { timeout: '50ms' }],
+      {
+        clock: { ...clock, now: () => clock.now(), wall: () => clock.wall(), setTimeout: () => 0 },
+        trace: trace((lines) => {
+          text += lines;
+        }),
+      },
+    );
+    void calls.attempt(() => new Promise(() => {}));
+    await clock.advance(1000);
+    void calls.attempt(() => new Promise(() => {}));
+    expect(parts(text).decisions.slice(1)).toEqual([
+      '{"at":"50ms","id":1,"decision":"timeout","attempt":1,"step":"timeout"}',
+      '{"at":"50ms","id":1,"decision":"retry","attempt":1,"reason":"timeout","until":"150ms"}',
+      '{"at":"150ms","id":1,"decision":"admit","attempt":2}',
+      '{"at":"200ms","id":1,"decision":"timeout","attempt":2,"step":"timeout"}',
+      '{"at":"200ms","id":1,"decision":"end","outcome":"timeout","attempt":2,"reason":"attempts"}',
+      '{"at":"1s","id":2,"decision":"admit","attempt":1}',
+    ]);
+    expect(again(text)).toEqual(parts(text).decisions);
   });
 
   test('the policies of a document have one trace, and share a mechanism', async () => {

@@ -297,7 +297,7 @@ export class Pipe implements Recording {
       log.put([JSON.stringify({ at: durationText(at), ...open })], begun !== undefined, at);
       open = undefined;
     };
-    if (begun) group.live[begun.slot] = undefined;
+    // What became due may end the call that had the slot before.
     let over = false;
     for (let i = 0; i < size; i += RECORD_SIZE) {
       const record = view as DataView;
@@ -318,7 +318,7 @@ export class Pipe implements Recording {
       }
     }
     write();
-    if (begun && !over) group.live[begun.slot] = begun;
+    if (begun) group.live[begun.slot] = over ? undefined : begun;
   }
 
   /** Writes a decision, and before it that time passed where it is the first of its mark. */
