@@ -5,6 +5,7 @@ import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
+import { inLines } from './lines.mjs';
 import { minifySync } from 'rolldown/utils';
 import { digest, textOf } from './text.mjs';
 import { translate } from './translate.mjs';
@@ -89,10 +90,11 @@ function smaller(path, text, inputMap, module) {
     inputMap,
   });
   if (errors.length) throw new Error(`${path}: ${errors[0].message}`);
-  let built = code.replaceAll(NAMED, PURE);
+  const lines = inLines(code, map.mappings);
+  let built = lines.code.replaceAll(NAMED, PURE);
   // Engines read a long text between these quotes in half the time.
   for (const one of texts) built = built.replace(`\`${one}\``, `"${one}"`);
-  return { code: built, map };
+  return { code: built, map: { ...map, mappings: lines.mappings } };
 }
 
 /** A map with the sources that people read: not the text of the module. */
@@ -143,7 +145,7 @@ async function makeTranslated(format, contents) {
 }
 
 /** Entries that work on any pipeline, and have none of the core. */
-const FRAMEWORKS = ['express', 'fastify', 'koa', 'hono', 'fetch-handler', 'opentelemetry', 'yaml'];
+const FRAMEWORKS = ['express', 'fastify', 'koa', 'hono', 'fetch-handler', 'opentelemetry', 'yaml', 'trace'];
 
 await rm(dist, { recursive: true, force: true });
 await mkdir(`${dist}/cjs/types`, { recursive: true });

@@ -20,6 +20,15 @@ export function untilAborted<T>(signal: AbortSignal, work: () => T | PromiseLike
   });
 }
 
+/** What knows of the call of an attempt. */
+interface About {
+  renew?(): void;
+  /** Since the call began, in milliseconds. */
+  elapsed?(): number | undefined;
+  /** When it is cut, in milliseconds of the clock. */
+  ends?(began: number): number | undefined;
+}
+
 /** What a function gets. Its signal is created on first use. */
 export class Running implements Attempt {
   private controller: AbortController | undefined;
@@ -27,14 +36,26 @@ export class Running implements Attempt {
   private reason: unknown;
   /** What the attempt has used. */
   spent: number | undefined = undefined;
+  /** What the attempt before it threw. */
+  lastError: unknown = undefined;
+  /** When it began to pass the steps, in milliseconds of the clock. */
+  began = NaN;
 
-  /** `given` is the caller's signal, where nothing else aborts the attempt; `leases` renews what it holds. */
+  /** `given` is the caller's signal, where nothing else aborts the attempt; `about` knows of its call. */
   constructor(
     readonly attempt: number,
     private readonly given?: AbortSignal,
-    private readonly leases?: { renew?(): void },
+    private readonly about?: About,
     readonly hedge = false,
   ) {}
+
+  get elapsed(): number | undefined {
+    return this.about?.elapsed?.();
+  }
+
+  get deadline(): number | undefined {
+    return this.about?.ends?.(this.began);
+  }
 
   get signal(): AbortSignal {
     if (this.given) return this.given;
@@ -47,7 +68,7 @@ export class Running implements Attempt {
 
   // A bound function, created on first use.
   get renew(): () => void {
-    return () => this.leases?.renew?.();
+    return () => this.about?.renew?.();
   }
 
   // A bound function, created on first use.

@@ -19,7 +19,7 @@ import {
 import { Running } from './attempt.js';
 import type { Backoff, Jitter } from './backoff.js';
 import { Cell } from './cell.js';
-import { checkTask, wrongArgument } from './checks.js';
+import { checkAlone, checkTask, wrongArgument } from './checks.js';
 import { Held } from './held.js';
 import { numberOf, retryAfterOf } from './meaning.js';
 import { inspectable } from './observable.js';
@@ -289,5 +289,8 @@ export class CircuitBreaker extends Cell<BreakerPass, CallOptions> {
  * const breaker = circuitBreaker({ window: { calls: 100 }, failure_rate: '50%', open: '30s' });
  * const user = await breaker.execute(() => fetchUser(id));
  */
-export const circuitBreaker = (options: CircuitBreakerOptions = {}): CircuitBreaker =>
-  new CircuitBreaker(options);
+export function circuitBreaker(options?: CircuitBreakerOptions): CircuitBreaker;
+export function circuitBreaker(options: CircuitBreakerOptions = {}, more?: unknown): CircuitBreaker {
+  checkAlone('circuitBreaker', more);
+  return new CircuitBreaker(options);
+}

@@ -37,6 +37,8 @@ export interface Runner extends Owner {
   giveUp(call: Call): void;
   /** Restarts the leases that a running attempt holds. */
   prolong(call: Call, attempt: number): void;
+  /** Whether the call began in the module after its first attempt. */
+  readonly late: boolean;
 }
 
 /** A call under a policy. The driver decides how it proceeds. */
@@ -64,6 +66,8 @@ export class Call {
   private kept: Kept | undefined = undefined;
   /** Whether it has ended. */
   private closed = false;
+  /** When the next attempt begins to pass the steps, in milliseconds of the clock; 0 for the first one. */
+  private nextBegins = 0;
 
   constructor(
     readonly runner: Runner,
@@ -79,6 +83,19 @@ export class Call {
   /** Renews the leases of the running attempt. */
   renew(): void {
     if (this.running) this.runner.prolong(this, this.running.attempt);
+  }
+
+  /** Since it began, in milliseconds. */
+  elapsed(): number | undefined {
+    return this.runner.late ? undefined : this.runner.clock.now() - this.began;
+  }
+
+  /** When an attempt is cut that began at a time. */
+  ends(began: number): number | undefined {
+    let ends = this.began + (this.options?.deadline ?? Infinity);
+    for (const { again, after } of this.layout.cuts)
+      ends = Math.min(ends, (again ? began : this.began) + after);
+    return ends === Infinity ? undefined : ends;
   }
 
   /** The caller's signal was aborted. */
@@ -107,8 +124,10 @@ export class Call {
       this.start(attempt);
     } else if (shadow) return;
     else if (kind === DECISION_INJECT) this.injects(record);
-    else if (kind === DECISION_RETRY) this.again();
-    else if (kind === DECISION_TIMEOUT) this.cut(step);
+    else if (kind === DECISION_RETRY) {
+      this.nextBegins = record.value as number;
+      this.again();
+    } else if (kind === DECISION_TIMEOUT) this.cut(step);
     else if (kind === DECISION_REJECT || kind === DECISION_EXPIRE) {
       this.refuse(refusal(this.nameOf(step), record.reason, record.value), covered);
     }
@@ -166,9 +185,17 @@ export class Call {
 
   /** Creates what the function of a starting attempt gets. */
   protected begin(attempt: number): Running {
-    this.running = new Running(attempt, undefined, this);
+    const running = new Running(attempt, undefined, this);
+    this.running = running;
     this.cutBy = undefined;
-    return this.running;
+    this.inform(running);
+    return running;
+  }
+
+  /** Stores what an attempt may ask for that begins now. */
+  protected inform(running: Running, began = this.nextBegins): void {
+    running.began = began || this.began;
+    if (this.threw) running.lastError = this.error;
   }
 
   /** Stores how an attempt ended. False where the call no longer depends on it. */

@@ -20,6 +20,13 @@ export function checkNames(path: string, options: object, names: readonly string
   }
 }
 
+/** Throws where options came behind others, as those of a pipeline do. */
+export function checkAlone(path: string, more: unknown): void {
+  // A number is the index of `map`.
+  if (Object(more) === more)
+    wrongArgument(`${path}, argument 2`, more, 'none: all options are in one object');
+}
+
 const CLOCK = ['now', 'setTimeout', 'clearTimeout'] as const;
 
 /** Throws where a clock or a function of options is none. Returns the options, none for a short form. */

@@ -47,6 +47,7 @@ import { type Layout, stepName, type Text } from './plan.js';
 import { DecisionRecord, RECORD_WORDS } from './records.js';
 import { Softs } from './softs.js';
 import type { Answer } from './step.js';
+import type { Recording } from './tracing.js';
 import type { Clock, Rejection, Task } from './types.js';
 import { guests, NEVER, type Wake, type Wakes, wakesOf } from './wakes.js';
 
@@ -93,7 +94,8 @@ export class Driver implements Runner, Wake {
 
   /**
    * `retries` says that the plan is one retry, so that a first attempt that succeeds concerns no step. `beside` is the
-   * driver of another policy with which it shares mechanisms; `shares` says that there are such ones.
+   * driver of another policy with which it shares mechanisms; `shares` says that there are such ones. `recording` records
+   * its calls, with an engine of its own.
    */
   constructor(
     readonly engine: Engine,
@@ -103,6 +105,7 @@ export class Driver implements Runner, Wake {
     private readonly stack: boolean | undefined,
     shares = false,
     beside?: Driver,
+    readonly recording?: Recording,
   ) {
     this.lead = beside ?? this;
     this.live = beside?.live ?? [];
@@ -111,7 +114,7 @@ export class Driver implements Runner, Wake {
     this.wakes = wakesOf(clock);
     this.layout = layoutOf(text);
     // Virtual clocks have times of their own.
-    const borrows = !shares && text.plan().stateless && clock === defaultClock;
+    const borrows = !shares && !recording && text.plan().stateless && clock === defaultClock;
     this.handle = new PipelineHandle(engine, text, borrows, beside?.handle);
     if (!this.handle.borrows) this.keep();
   }
@@ -174,6 +177,7 @@ export class Driver implements Runner, Wake {
   /** Activates another plan. */
   configure(text: Text): void {
     this.keep();
+    this.recording?.changes(text.policy);
     const count = this.handle.configure(text, this.now());
     this.layout = layoutOf(text);
     this.settle(count);
@@ -201,6 +205,11 @@ export class Driver implements Runner, Wake {
   /** The calls that have begun and not ended. */
   calls(): Call[] {
     return this.live.filter((call) => call?.runner === this) as Call[];
+  }
+
+  /** Whether calls begin in the module after their first attempt. */
+  get late(): boolean {
+    return this.retries;
   }
 
   /** Runs a function under the plan. */
@@ -321,6 +330,7 @@ export class Driver implements Runner, Wake {
     else this.wakes.hold(lead, 1);
     const now = this.clock.now();
     call.began = now;
+    if (this.recording !== undefined) this.recording.begins(layout, options);
     const count = engine.x.begin(this.handle.value, cost, flags, deadline, now);
     if (count < 0) {
       this.ended(call);

@@ -13,10 +13,20 @@ export type Handler<A extends readonly unknown[] = []> = (
   ...rest: A
 ) => Response | PromiseLike<Response>;
 
+/** How requests of a handler are guarded. */
+export interface FetchGuardOptions<A extends readonly unknown[] = []>
+  extends Omit<GuardOptions<Request>, 'ip'> {
+  /**
+   * The address of the client, from what the runtime passes to the handler: of Deno `info.remoteAddr.hostname`, of Bun
+   * `server.requestIP(request).address`, of Workers the header `cf-connecting-ip`. A policy that asks for `ip` needs it.
+   */
+  ip?: ((request: Request, ...rest: A) => string) | undefined;
+}
+
 /**
  * Guards a handler by a pipeline: refused requests are answered with 429 where a limit refused, else with 503. The place
  * of a request is held until the handler has returned its answer; the status decides its outcome, and an error counts as 500.
- * A `Request` does not know the address of the client: `per: ip` needs the option `ip`.
+ * A `Request` does not know the address of the client: a policy that asks for `ip` needs the option `ip`; without it `guard` throws.
  *
  * @example
  * export default { fetch: guard(pipeline([{ limit: { rate: '100/1m', per: 'header:x-api-key' } }]), handler) };
@@ -24,10 +34,16 @@ export type Handler<A extends readonly unknown[] = []> = (
 export function guard<A extends readonly unknown[]>(
   pipeline: Pipeline,
   handler: Handler<A>,
-  options?: GuardOptions<Request>,
+  options?: FetchGuardOptions<A>,
 ): (request: Request, ...rest: A) => Promise<Response> {
-  const gate = new Gate(pipeline, options, read);
+  const { ip, ...others } = options ?? {};
+  // What the runtime passes besides a request is known to the option `ip` alone.
+  const passed = new WeakMap<Request, A>();
+  const address =
+    typeof ip === 'function' ? (request: Request) => ip(request, ...(passed.get(request) as A)) : ip;
+  const gate = new Gate<Request>(pipeline, { ...others, ip: address }, read, false);
   return async (request, ...rest) => {
+    if (ip) passed.set(request, rest as unknown as A);
     if (gate.skips(request)) return handler(request, ...rest);
     const { signal } = request;
     const verdict = await gate.admit(request, request, signal);

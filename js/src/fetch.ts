@@ -7,7 +7,15 @@ import { retryAfterOfAnswer } from './http/retry-after.js';
 import { ownMeaning } from './meaning.js';
 import { Pipeline } from './pipeline.js';
 import { type Hooks, hooksOf } from './pipeline-options.js';
-import { type Methods, type Policy, type PolicyDocument, type Step, stepsOf } from './policy.js';
+import type { Source } from './plan.js';
+import {
+  type Imported,
+  type Methods,
+  type Policy,
+  type PolicyDocument,
+  type Step,
+  stepsOf,
+} from './policy.js';
 import { bytesOf } from './reader/bytes.js';
 import { DURATION_TEXT, isWrong, parseDuration } from './reader/quantities.js';
 import type { Clock, Duration } from './types.js';
@@ -66,10 +74,15 @@ const LONGEST = 64 << 10;
  * const get = resilientFetch({ steps: [{ retry: 3 }, { timeout: '10s' }] });
  * const answer = await get('https://example.com/');
  */
+export function resilientFetch<const D extends object>(
+  policy: D & Imported<D>,
+  options?: FetchOptions,
+): ResilientFetch;
 export function resilientFetch(
   policy: Pipeline | PolicyDocument | Policy | readonly Step[] | string,
-  options: FetchOptions = {},
-): ResilientFetch {
+  options?: FetchOptions,
+): ResilientFetch;
+export function resilientFetch(policy: Pipeline | Source, options: FetchOptions = {}): ResilientFetch {
   checkNames('resilientFetch', options, NAMES);
   checkHooks('resilientFetch', options);
   const { fetch: send = globalThis.fetch, key } = options;

@@ -4,7 +4,7 @@ import type { Outcome } from './types.js';
 /** The listeners and hooks of which something was printed. */
 const reported = new WeakSet<object>();
 
-function once(owner: object, ...what: unknown[]): void {
+export function once(owner: object, ...what: unknown[]): void {
   if (reported.has(owner)) return;
   reported.add(owner);
   console.error(...what);

@@ -1,4 +1,4 @@
-import { checkHooks } from './checks.js';
+import { checkAlone, checkHooks } from './checks.js';
 import { Pipeline } from './pipeline.js';
 import type { HedgeOptions } from './policy.js';
 import { settings } from './shared.js';
@@ -16,7 +16,9 @@ export type Hedge = Pick<Pipeline, 'execute' | 'attempt' | 'on' | 'dispose' | ty
  * const search = hedge({ after: 'p95', budget: '10%' });
  * await search.execute(({ hedge, signal }) => fetch(hedge ? replica : primary, { signal }));
  */
-export function hedge(options: HedgeOptions & CommonOptions & Classifier): Hedge {
+export function hedge(options: HedgeOptions & CommonOptions & Classifier): Hedge;
+export function hedge(options: HedgeOptions & CommonOptions & Classifier, more?: unknown): Hedge {
+  checkAlone('hedge', more);
   const { clock, outcome, stack, instance } = checkHooks('hedge', options) as CommonOptions & Classifier;
   const hooks = { clock, outcome, stack, instance };
   return new Pipeline([{ hedge: settings(options) as HedgeOptions }], hooks, 'hedge');

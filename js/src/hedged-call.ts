@@ -23,13 +23,13 @@ class Try extends Running {
 export class HedgedCall extends Call {
   /** The running attempts by their numbers, and the one whose end is being sent to the module. */
   private readonly tries = new Map<number, Try>();
-  /** The numbers of attempts that were started beside others. */
-  private readonly hedges = new Set<number>();
+  /** The numbers of attempts that were started beside others, and when. */
+  private readonly hedges = new Map<number, number>();
 
   override follow(record: DecisionRecord): void {
     const { kind, attempt, step, shadow } = record;
     if (kind !== DECISION_WAIT) this.queues?.delete(attempt);
-    if (kind === DECISION_HEDGE && !shadow) this.hedges.add(attempt);
+    if (kind === DECISION_HEDGE && !shadow) this.hedges.set(attempt, record.at);
     else if (kind === DECISION_TIMEOUT && !shadow) this.cutTry(attempt, step);
     else if (kind === DECISION_FAILED) this.failed(attempt);
     else if (kind === DECISION_CANCEL) this.lose(attempt);
@@ -50,7 +50,9 @@ export class HedgedCall extends Call {
     const renew = (): void => {
       if (tries.has(attempt)) runner.prolong(this, attempt);
     };
-    const running = new Try(attempt, undefined, { renew }, hedges.has(attempt));
+    const about = { renew, elapsed: () => this.elapsed(), ends: (began: number) => this.ends(began) };
+    const running = new Try(attempt, undefined, about, hedges.has(attempt));
+    this.inform(running, hedges.get(attempt));
     tries.set(attempt, running);
     return running;
   }

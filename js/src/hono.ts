@@ -11,13 +11,16 @@ export { type Admitted, admissionOf, type GuardOptions } from './server/admissio
 /**
  * A middleware that guards requests by a pipeline: refused ones are answered with 429 where a limit refused, else
  * with 503. The place of a request is held until the handler has returned its answer; the status decides its outcome.
- * Hono does not know the address of the client: `per: ip` needs the option `ip`. `admissionOf` takes `c.req.raw`.
+ * Hono does not know the address of the client: a policy that asks for `ip` needs the option `ip`, for which each runtime has
+ * a `getConnInfo`; without it `guard` throws. `admissionOf` takes `c.req.raw`.
  *
  * @example
- * app.use(guard(pipeline([{ limit: { rate: '100/1m', per: 'header:x-api-key' } }])));
+ * import { getConnInfo } from '@hono/node-server/conninfo';
+ * const ip = (c: Context) => getConnInfo(c).remote.address ?? '';
+ * app.use(guard(pipeline([{ limit: { rate: '100/1m', per: 'ip' } }]), { ip }));
  */
 export function guard(pipeline: Pipeline, options?: GuardOptions<Context>): MiddlewareHandler {
-  const gate = new Gate(pipeline, options, read);
+  const gate = new Gate(pipeline, options, read, false);
   return async (context, next) => {
     if (gate.skips(context)) return next();
     const { raw } = context.req;

@@ -57,6 +57,7 @@ export type {
   ExtendingPolicy,
   HedgeOptions,
   HttpClass,
+  Imported,
   LimitOptions,
   Methods,
   PassingPolicy,

@@ -1,4 +1,5 @@
 import { CircuitBreaker, type CircuitBreakerOptions } from './breaker.js';
+import { checkAlone } from './checks.js';
 import { KeyedCells, type KeyedSettings } from './keyed-cells.js';
 import type { BreakerState } from './types.js';
 
@@ -46,6 +47,14 @@ export interface CircuitBreakerFactory {
 
 /** Makes circuit breakers. */
 export const circuitBreaker: CircuitBreakerFactory = /* @__PURE__ */ Object.assign(
-  (options: CircuitBreakerOptions = {}) => new CircuitBreaker(options),
-  { keyed: (options: KeyedCircuitBreakerOptions = {}) => new KeyedCircuitBreaker(options) },
+  (options: CircuitBreakerOptions = {}, more?: unknown) => {
+    checkAlone('circuitBreaker', more);
+    return new CircuitBreaker(options);
+  },
+  {
+    keyed: (options: KeyedCircuitBreakerOptions = {}, more?: unknown) => {
+      checkAlone('circuitBreaker.keyed', more);
+      return new KeyedCircuitBreaker(options);
+    },
+  },
 );

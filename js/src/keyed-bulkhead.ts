@@ -1,5 +1,5 @@
 import { Bulkhead, type BulkheadOptions } from './bulkhead.js';
-import { checkCost, wrongArgument } from './checks.js';
+import { checkAlone, checkCost, wrongArgument } from './checks.js';
 import type { KeyedOptions } from './keyed.js';
 import { KeyedCells, type KeyedSettings } from './keyed-cells.js';
 import type { PipelineCallOptions } from './pipeline-options.js';
@@ -65,6 +65,14 @@ export interface BulkheadFactory {
 
 /** Makes bulkheads. */
 export const bulkhead: BulkheadFactory = /* @__PURE__ */ Object.assign(
-  (options: BulkheadOptions | number) => new Bulkhead(options),
-  { keyed: (options: KeyedBulkheadOptions | number) => new KeyedBulkhead(options) },
+  (options: BulkheadOptions | number, more?: unknown) => {
+    checkAlone('bulkhead', more);
+    return new Bulkhead(options);
+  },
+  {
+    keyed: (options: KeyedBulkheadOptions | number, more?: unknown) => {
+      checkAlone('bulkhead.keyed', more);
+      return new KeyedBulkhead(options);
+    },
+  },
 );

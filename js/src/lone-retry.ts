@@ -12,7 +12,7 @@ import {
   SLOT_REASON,
 } from './abi.js';
 import { Running, untilAborted } from './attempt.js';
-import { checkCall, checkHooks, checkTask } from './checks.js';
+import { checkAlone, checkCall, checkHooks, checkTask } from './checks.js';
 import type { Emitter } from './emitter.js';
 import { delayAfter, numberOf, retryAfterOf } from './meaning.js';
 import { Observable } from './observable.js';
@@ -98,6 +98,7 @@ class LoneRetry extends Observable implements Retry {
     const signal = options?.signal;
     const { outcome, retryAfter, delay: own } = this.options;
     const before: Before = { low: 0, high: 0 };
+    let last: unknown;
     const { clock, emitter, name } = this.common;
     const began = emitter.heard || this.bounded ? clock.now() : NaN;
     for (let attempt = 1; ; attempt++) {
@@ -107,11 +108,13 @@ class LoneRetry extends Observable implements Retry {
       let value: T | undefined;
       try {
         const running = new Running(attempt, signal);
+        running.lastError = last;
         value = await (signal ? untilAborted(signal, () => task(running)) : task(running));
       } catch (thrown) {
         threw = true;
         error = thrown;
       }
+      last = error;
       const number = numberOf(outcome, threw, error, value);
       if ((number === OUTCOME_FAIL || number === OUTCOME_THROTTLE) && !signal?.aborted) {
         const after = delayAfter(own, retryAfterOf(retryAfter, error, value), attempt, error, value);
@@ -179,4 +182,8 @@ const random = (): number => (Math.random() * 2 ** 32) >>> 0;
  * const retries = retry({ attempts: 3, backoff: { exponential: '200ms' }, jitter: 'full' });
  * await retries.execute(({ signal }) => fetch(url, { signal }), { signal });
  */
-export const retry = (options: RetryOptions | number = {}): Retry => new LoneRetry(options as RetryOptions);
+export function retry(options?: RetryOptions | number): Retry;
+export function retry(options: RetryOptions | number = {}, more?: unknown): Retry {
+  checkAlone('retry', more);
+  return new LoneRetry(options as RetryOptions);
+}

@@ -2,6 +2,7 @@ import { checkCall, checkHooks, checkKey, checkNames, wrongArgument } from './ch
 import type { InstanceOption } from './engine.js';
 import type { Kept } from './kept.js';
 import type { Attributes } from './keys.js';
+import type { Tracer } from './tracing.js';
 import type { Classifier, Clock, CostOptions, DelayReader, RetryAfterReader } from './types.js';
 
 /** Functions that a pipeline calls with results. */
@@ -39,6 +40,8 @@ export interface PipelineOptions extends ResultHooks {
   clock?: Clock | undefined;
   /** Whose memory it uses. Default `shared`: that of all objects that name no other. */
   instance?: InstanceOption | undefined;
+  /** Records its calls: what `trace` of `@sluice/core/trace` made. Default: none. */
+  trace?: Tracer | undefined;
 }
 
 /** Options of a call under a policy. */
@@ -57,7 +60,18 @@ export interface PipelineCallOptions extends CostOptions {
 }
 
 /** The names of the options of a pipeline and of its calls. */
-const NAMES = ['name', 'clock', 'outcome', 'retryAfter', 'delay', 'fallback', 'discard', 'stack', 'instance'];
+const NAMES = [
+  'name',
+  'clock',
+  'outcome',
+  'retryAfter',
+  'delay',
+  'fallback',
+  'discard',
+  'stack',
+  'instance',
+  'trace',
+];
 const CALL_NAMES = ['signal', 'cost', 'key', 'attributes', 'deadline', 'hedge'];
 
 /** The hooks among options, as an object whose shape is that of all others: calls read it. */
@@ -81,6 +95,10 @@ export function checkOptions(path: string, options: PipelineOptions = {}): Pipel
   if (options.name !== undefined && typeof options.name !== 'string') {
     wrongArgument(`${path}.name`, options.name, 'a string');
   }
+  const { trace } = options;
+  if (trace !== undefined && typeof (trace as Tracer | null)?.attach !== 'function') {
+    wrongArgument(`${path}.trace`, trace, 'what trace() of @sluice/core/trace returned');
+  }
   return options;
 }
 
@@ -92,8 +110,8 @@ export function checkCallOptions(options: PipelineCallOptions): void {
   if (attributes !== undefined && (!attributes || !/^(ob|fu)/.test(typeof attributes))) {
     wrongArgument('attributes', attributes, 'an object or a function');
   }
-  if (deadline !== undefined && (typeof deadline !== 'number' || Number.isNaN(deadline))) {
-    wrongArgument('deadline', deadline, 'a number of milliseconds');
+  if (deadline !== undefined && (!Number.isFinite(deadline) || deadline < 0)) {
+    wrongArgument('deadline', deadline, 'a number of milliseconds, 0 or more; undefined for none');
   }
   if (hedge !== undefined && typeof hedge !== 'boolean') wrongArgument('hedge', hedge, 'true or false');
 }

@@ -1,3 +1,4 @@
+import { wrongArgument } from './checks.js';
 import { defaultClock } from './clock.js';
 import { Driver } from './driver.js';
 import type { Emitter } from './emitter.js';
@@ -15,7 +16,7 @@ import {
   type PipelineOptions,
 } from './pipeline-options.js';
 import { type Part, readSource, readSources, type Source } from './plan.js';
-import type { Policy, PolicyDocument, Step } from './policy.js';
+import type { Imported, Policy, PolicyDocument, Step } from './policy.js';
 import type { Snapshot } from './snapshot.js';
 import { PipelineStep } from './step.js';
 import type { Quota, Rejection, Success, Task } from './types.js';
@@ -24,6 +25,7 @@ import type { Quota, Rejection, Success, Task } from './types.js';
 interface SharedPart extends Part {
   readonly engine: Engine;
   readonly beside: Pipeline | undefined;
+  readonly name: string;
 }
 
 /** An active policy: its steps with their state. Make one with `pipeline` or `policy`. */
@@ -46,13 +48,36 @@ export class Pipeline extends Observable {
     part?: SharedPart,
   ) {
     super();
+    if (typeof (source as { execute?: unknown } | null)?.execute === 'function') {
+      wrongArgument(
+        'policy',
+        source,
+        'a document, a policy or steps, or a pipeline of this copy of the package',
+      );
+    }
     const { name, clock = defaultClock, stack, fallback } = options;
     this.engine = part?.engine ?? engineOf(options.instance);
     this.hooks = hooksOf(options);
     const text =
       part?.text ?? readSource(this.engine, source, name, clock, alone, keyed, fallback !== undefined);
     const beside = part?.beside?.driver;
-    this.driver = new Driver(this.engine, clock, text, alone === 'retry', stack, part?.shares, beside);
+    const recording = options.trace?.attach({
+      engine: this.engine,
+      clock,
+      policy: text.policy,
+      name: part?.name,
+      beside: beside?.recording,
+    });
+    this.driver = new Driver(
+      recording?.engine ?? this.engine,
+      clock,
+      text,
+      alone === 'retry',
+      stack,
+      part?.shares,
+      beside,
+      recording,
+    );
     this.cells = new PipelineCells(this.driver);
   }
 
@@ -189,6 +214,8 @@ export class Pipeline extends Observable {
    * Replaces the active policy. Steps keep their state by name; running calls keep
    * their policy. Throws `PolicyError` and changes nothing where the new one is wrong.
    */
+  configure<const D extends object>(source: D & Imported<D>): void;
+  configure(source: Source): void;
   configure(source: Source): void {
     this.driver.keep();
     const { name, fallback } = this.options;
@@ -230,10 +257,17 @@ export const pipeline = (steps: readonly Step[], options?: PipelineOptions): Pip
  * several policies. Throws `PolicyError` for a wrong document, with all that is wrong,
  * and the lines and columns in a text.
  */
-export const policy = (
+export function policy<const D extends object>(
+  document: D & Imported<D>,
+  name?: string | PipelineOptions,
+): Pipeline;
+export function policy(
   document: PolicyDocument | Policy | string | Uint8Array,
   name?: string | PipelineOptions,
-): Pipeline => new Pipeline(document, typeof name === 'string' ? { name } : checkOptions('policy', name));
+): Pipeline;
+export function policy(document: Source, name?: string | PipelineOptions): Pipeline {
+  return new Pipeline(document, typeof name === 'string' ? { name } : checkOptions('policy', name));
+}
 
 /**
  * The policies of a document by their names. Those that use one of its `mechanisms` share its state, which a policy that
@@ -246,8 +280,16 @@ export const policy = (
  *   policies: { search: { steps: [{ use: 'vendor' }] }, login: { steps: [{ timeout: '5s' }, { use: 'vendor' }] } },
  * });
  */
+export function policies<const D extends { readonly version: number }>(
+  document: D & Imported<D>,
+  options?: Omit<PipelineOptions, 'name'>,
+): { [name: string]: Pipeline };
 export function policies(
   document: PolicyDocument | string | Uint8Array,
+  options?: Omit<PipelineOptions, 'name'>,
+): { [name: string]: Pipeline };
+export function policies(
+  document: Source,
   options?: Omit<PipelineOptions, 'name'>,
 ): { [name: string]: Pipeline } {
   const checked = checkOptions('policies', options);
@@ -261,6 +303,7 @@ export function policies(
       ...part,
       engine,
       beside: shared,
+      name,
     });
     if (part.shares) beside ??= made;
     all.push([name, made]);

@@ -45,6 +45,8 @@ export interface Layout {
   readonly softs: readonly { readonly index: number; readonly soft: number }[] | undefined;
   /** The index of the hedge, -1 where the plan has none. */
   readonly hedge: number;
+  /** The timeouts that cut every call, in milliseconds, and whether they count for each attempt anew. */
+  readonly cuts: readonly { readonly again: boolean; readonly after: number }[];
 }
 
 /** A compiled source. */
@@ -201,9 +203,20 @@ function compile(engine: Engine, bytes: string, read: ReadPolicy, policy: Policy
     conditions: conditionsOf(read),
     softs: softs.length ? softs : undefined,
     hedge: steps.findIndex(({ mechanism }) => mechanism === 'hedge'),
+    cuts: cutsOf(steps),
   };
   const handle = engine.check(engine.x.compile(engine.putBytes(bytes)));
   return { handle, layout, stateless: steps.every(({ cells }) => !cells), idle: [], dropped: false };
+}
+
+/** The timeouts of steps that cut every call. */
+function cutsOf(steps: ReadPolicy['steps']): Layout['cuts'] {
+  const repeats = steps.findIndex(({ mechanism }) => mechanism === 'retry' || mechanism === 'hedge');
+  return steps.flatMap(({ mechanism, shadow, when, enforce, values }, index) =>
+    mechanism === 'timeout' && !shadow && !when.length && !enforce.of
+      ? [{ again: repeats >= 0 && index > repeats, after: Number(values[0]) / 1e6 }]
+      : [],
+  );
 }
 
 /** The name of a step by the index that decisions have. */

@@ -332,6 +332,20 @@ export interface Sections {
   $schema?: string;
 }
 
+/**
+ * A document or a policy whose types are as wide as those of an `import` of JSON: its version is any number, or its steps
+ * are a list of any length. What is written in code has narrower types, and is checked.
+ */
+export type Imported<D> = D extends { readonly version: infer V }
+  ? number extends V
+    ? D
+    : never
+  : D extends { readonly steps: infer S extends readonly object[] }
+    ? number extends S['length']
+      ? D
+      : never
+    : never;
+
 /** A document: policies by name. Beside `defaults` their steps may leave out required settings. */
 export type PolicyDocument = Sections &
   (

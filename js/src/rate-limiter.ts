@@ -1,3 +1,4 @@
+import { checkAlone } from './checks.js';
 import { KeyedRateLimiter, type KeyedRateLimiterOptions } from './keyed.js';
 import { RateLimiter, type RateLimiterOptions } from './limiter.js';
 import { limitAlone } from './reader/alone.js';
@@ -27,6 +28,14 @@ export interface RateLimiterFactory {
 
 /** Makes rate limiters. */
 export const rateLimiter: RateLimiterFactory = /* @__PURE__ */ Object.assign(
-  (options: RateLimiterOptions | LimitRate) => new RateLimiter(options, share(limitAlone, options)),
-  { keyed: (options: KeyedRateLimiterOptions | LimitRate) => new KeyedRateLimiter(options, limitAlone) },
+  (options: RateLimiterOptions | LimitRate, more?: unknown) => {
+    checkAlone('rateLimiter', more);
+    return new RateLimiter(options, share(limitAlone, options));
+  },
+  {
+    keyed: (options: KeyedRateLimiterOptions | LimitRate, more?: unknown) => {
+      checkAlone('rateLimiter.keyed', more);
+      return new KeyedRateLimiter(options, limitAlone);
+    },
+  },
 );

@@ -1,4 +1,4 @@
-import { checkHooks } from './checks.js';
+import { checkAlone, checkHooks } from './checks.js';
 import { defaultClock } from './clock.js';
 import { Pipeline } from './pipeline.js';
 import type { Retry, RetryOptions } from './retry-options.js';
@@ -11,7 +11,9 @@ import { settings, undelayed } from './shared.js';
  * const retries = retry({ attempts: 3, backoff: { exponential: '200ms' }, jitter: 'full' });
  * await retries.execute(({ signal }) => fetch(url, { signal }), { signal });
  */
-export function retry(options: RetryOptions | number = {}): Retry {
+export function retry(options?: RetryOptions | number): Retry;
+export function retry(options: RetryOptions | number = {}, more?: unknown): Retry {
+  checkAlone('retry', more);
   const {
     clock = defaultClock,
     outcome,

@@ -7,7 +7,7 @@ import { use } from './engine.js';
 // Built, this file has views of its own of the module that the entry has made, and which is begun.
 use(() => ({ exports: { ...x, _initialize: undefined } }), undefined as never);
 
-export { type EvaluateOptions, evaluate, type LogDecision } from './testing/evaluate.js';
+export { type EvaluateOptions, evaluate } from './testing/evaluate.js';
 export { type Event, EventError, type Time } from './testing/events.js';
 export type {
   ClientResult,
@@ -25,3 +25,4 @@ export type {
 export { ScenarioError, type SimulateOptions, simulate } from './testing/simulate.js';
 export { RequirementError, Simulation } from './testing/simulation.js';
 export { type VirtualClock, virtualClock } from './testing/virtual-clock.js';
+export type { LogDecision } from './tracing/decision.js';

@@ -1,4 +1,4 @@
-import { checkHooks } from './checks.js';
+import { checkAlone, checkHooks } from './checks.js';
 import { Pipeline } from './pipeline.js';
 import { settings } from './shared.js';
 import type { CommonOptions, Duration } from './types.js';
@@ -23,7 +23,9 @@ export type Timeout = Pick<Pipeline, 'execute' | 'attempt' | 'on' | 'dispose' | 
  * const limit = timeout('10s');
  * await limit.execute(({ signal }) => fetch(url, { signal }));
  */
-export function timeout(options: TimeoutOptions | Duration): Timeout {
+export function timeout(options: TimeoutOptions | Duration): Timeout;
+export function timeout(options: TimeoutOptions | Duration, more?: unknown): Timeout {
+  checkAlone('timeout', more);
   const { clock, instance } = checkHooks('timeout', options);
   return new Pipeline([{ timeout: (settings(options) ?? {}) as Duration }], { clock, instance }, 'timeout');
 }

@@ -125,6 +125,16 @@ export interface Attempt {
    * something different, for example ask another replica.
    */
   readonly hedge: boolean;
+  /** What the attempt threw that ended before this one began; undefined for none. */
+  readonly lastError: unknown;
+  /** The milliseconds since the call began, waits included; undefined under a mechanism alone. */
+  readonly elapsed: number | undefined;
+  /**
+   * When the attempt is cut at the latest, in milliseconds of the clock: by the `deadline` of the call, or by a timeout of
+   * the policy; undefined for never, and under a mechanism alone. A timeout below the retry counts from the beginning of the
+   * attempt, its waits included. Timeouts with `when` or `enforce` are not in it.
+   */
+  readonly deadline: number | undefined;
   /**
    * Aborted when the caller cancels, a timeout cuts the attempt or another attempt
    * wins, with the caller's reason, a `TimeoutError` or a `HedgeLostError`. Created on

@@ -25,6 +25,8 @@ export interface Wrapped {
  * const write = wrap(vendor, timeout('10s'));
  */
 export function wrap(...layers: readonly [Runs, ...Runs[]]): Wrapped {
+  if (!(layers as readonly Runs[]).length)
+    wrongArgument('wrap', undefined, 'one object with execute or more');
   for (const layer of layers) {
     if (typeof (layer as Runs | null)?.execute !== 'function')
       wrongArgument('wrap', layer, 'objects with execute');
@@ -58,6 +60,20 @@ class Combined implements Attempt {
 
   get hedge(): boolean {
     return this.outer.hedge || this.own.hedge;
+  }
+
+  get lastError(): unknown {
+    return this.own.lastError ?? this.outer.lastError;
+  }
+
+  get elapsed(): number | undefined {
+    return this.outer.elapsed ?? this.own.elapsed;
+  }
+
+  get deadline(): number | undefined {
+    const { deadline = Infinity } = this.outer;
+    const least = Math.min(deadline, this.own.deadline ?? Infinity);
+    return least === Infinity ? undefined : least;
   }
 
   get signal(): AbortSignal {

@@ -420,10 +420,25 @@ describe.each(Object.entries(starts))('%s', (name, start) => {
   });
 
   test('the address of the client', async () => {
-    const own = await begin([{ limit: { rate: '9/1m', per: 'ip' } }]);
-    await own.app('/ok');
-    const known = !['hono', 'fetch'].includes(name);
-    expect(own.calls.step('limit').keys()).toEqual([known ? '127.0.0.1' : '']);
+    if (['hono', 'fetch'].includes(name)) {
+      const asks: (readonly Step[] | Policy)[] = [
+        [{ limit: { rate: '9/1m', per: ['key', 'ip'] } }],
+        [{ limit: { rate: '9/1m', when: { not: { ip: '10.0.0.0/8' } } } }],
+        { steps: [{ limit: '9/1m' }], deny: { ip: '10.0.0.0/8' } },
+      ];
+      for (const policy of asks)
+        await expect(begin(policy)).rejects.toThrow(/^guard: .*no option ip; allowed/);
+      await expect(begin([{ limit: '9/1m' }], { ip: 'x' as never })).rejects.toThrow(
+        /guard: ip: found "x"; allowed a function/,
+      );
+      const later = await begin([{ limit: '9/1m' }]);
+      later.calls.configure([{ limit: { rate: '9/1m', per: 'ip' } }]);
+      expect((await later.app('/ok')).status).toBe(500);
+    } else {
+      const own = await begin([{ limit: { rate: '9/1m', per: 'ip' } }]);
+      await own.app('/ok');
+      expect(own.calls.step('limit').keys()).toEqual(['127.0.0.1']);
+    }
     const told = await begin([{ limit: { rate: '9/1m', per: 'ip' } }], { ip: () => '2001:db8:1:2:3::1' });
     await told.app('/ok');
     expect(told.calls.step('limit').keys()).toEqual(['2001:db8:1:2::/64']);
@@ -611,4 +626,20 @@ test.each([
   ['', ''],
 ])('the value of ip of %s', (ip, value) => {
   expect(ipOf(ip)).toBe(value);
+});
+
+test('a handler knows the address from what its runtime passes', async () => {
+  const calls = pipeline([{ limit: { rate: '1/1m', per: 'ip' } }]);
+  const handler = forFetch.guard(
+    calls,
+    async (_: Request, info: { address: string }) => new Response(info.address),
+    {
+      ip: (_, { address }) => address,
+    },
+  );
+  const statuses = [];
+  for (const address of ['192.0.2.1', '192.0.2.2', '192.0.2.1']) {
+    statuses.push((await handler(new Request('http://example.com/'), { address })).status);
+  }
+  expect(statuses).toEqual([200, 200, 429]);
 });

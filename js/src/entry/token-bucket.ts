@@ -1,6 +1,7 @@
 // Nothing but token buckets without a queue, over the smallest module.
 
 import bytes from 'inline:tokenbucket';
+import { checkAlone } from '../checks.js';
 import { use } from '../engine.js';
 import { instancesOf } from '../instances.js';
 import { KeyedRateLimiter, type KeyedRateLimiterOptions } from '../keyed.js';
@@ -44,8 +45,16 @@ export interface TokenBucketFactory {
 
 /** Makes rate limiters. They decide as those of `@sluice/core/limiter` do. */
 export const rateLimiter: TokenBucketFactory = /* @__PURE__ */ Object.assign(
-  (options: TokenBucketOptions | Rate) => new RateLimiter(options, share(BUCKET, options)),
-  { keyed: (options: KeyedTokenBucketOptions | Rate) => new KeyedRateLimiter(options, BUCKET) },
+  (options: TokenBucketOptions | Rate, more?: unknown) => {
+    checkAlone('rateLimiter', more);
+    return new RateLimiter(options, share(BUCKET, options));
+  },
+  {
+    keyed: (options: KeyedTokenBucketOptions | Rate, more?: unknown) => {
+      checkAlone('rateLimiter.keyed', more);
+      return new KeyedRateLimiter(options, BUCKET);
+    },
+  },
 );
 
 export { systemClock } from '../clock.js';

@@ -49,6 +49,9 @@ export interface Admitted {
   readonly quotas: readonly Quota[];
 }
 
+const UNKNOWN =
+  'guard: found a policy that asks for the address of the client (ip), and no option ip; allowed { ip: (request) => address }, because the request does not have it';
+
 const admissions = new WeakMap<object, Admitted>();
 
 /** The admission of a request that a guard let through; undefined for any other. */
@@ -71,14 +74,20 @@ export class Gate<R> {
   private sent: readonly string[] = [];
   private classes = classesOf({ steps: [] });
 
+  /** `knows` says that the framework knows the address of the client. */
   constructor(
     private readonly pipeline: Pipeline,
     private readonly options: GuardOptions<R> = {},
     private readonly read: (request: R) => Incoming,
+    private readonly knows = true,
   ) {
     if (typeof (pipeline as Pipeline | null)?.acquire !== 'function') {
       throw new TypeError('guard: found no pipeline; allowed what pipeline() or policy() returned');
     }
+    if (options.ip !== undefined && typeof options.ip !== 'function') {
+      throw new TypeError(`guard: ip: found ${shown(options.ip)}; allowed a function`);
+    }
+    this.follow();
   }
 
   /** Whether a request passes untouched. One that cannot be read in one way does not. */
@@ -147,9 +156,12 @@ export class Gate<R> {
   private follow(): void {
     const { policy } = this.pipeline;
     if (policy === this.policy) return;
+    const sent = attributesIn(policy);
+    // All clients would have one key.
+    if (!this.knows && !this.options.ip && sent.includes('ip')) throw new TypeError(UNKNOWN);
     this.policy = policy;
     this.classes = classesOf(policy);
-    this.sent = attributesIn(policy);
+    this.sent = sent;
     this.timed = stepsOf(policy).some((step) => 'timeout' in step);
   }
 

@@ -1,22 +1,12 @@
 import {
-  FLAG_FALLBACK,
+  DECISION_CONFIGURED,
   FLAG_LAST,
-  FLAG_SHADOW,
-  FLAG_VALUE,
-  KINDS,
   NONE,
   OUTCOMES,
-  REASONS,
-  RECORD_AT,
-  RECORD_ATTEMPT,
   RECORD_FLAGS,
   RECORD_KIND,
-  RECORD_OUTCOME,
-  RECORD_REASON,
   RECORD_SIZE,
   RECORD_SLOT,
-  RECORD_STEP,
-  RECORD_VALUE,
   SLOT_COUNT,
   SLOT_EXACT,
   SLOT_GENERATION,
@@ -28,28 +18,14 @@ import {
 } from '../abi.js';
 import { putConditions } from '../conditions.js';
 import { readSource } from '../core.js';
+import { putCosts, putUsed } from '../costs.js';
+import { durationText } from '../durations.js';
 import { check, ready, shared, words, x } from '../engine.js';
 import { Keys } from '../keys.js';
-import { type Layout, type Source, stepName } from '../plan.js';
+import type { Layout, Source } from '../plan.js';
 import type { Policy, PolicyDocument, Step } from '../policy.js';
-import { durationText } from './durations.js';
+import { type LogDecision, readDecision } from '../tracing/decision.js';
 import { type Event, EventError, type ReadEvent, readEvent } from './events.js';
-
-/** A decision, with the fields of the decision log in their order: as JSON it is the line of `sluice eval`. */
-export interface LogDecision {
-  at: string;
-  id?: number | string;
-  decision: Exclude<(typeof KINDS)[number], ''> | 'stale';
-  outcome?: string;
-  attempt?: number;
-  step?: string;
-  reason?: string;
-  won?: number;
-  until?: string;
-  retry_after?: string;
-  shadow?: true;
-  fallback?: true;
-}
 
 /** What `evaluate` takes besides the policy and the events. */
 export interface EvaluateOptions {
@@ -139,6 +115,7 @@ class Log {
         break;
       case 'done':
         if (e.retryAfter !== undefined) this.exact(SLOT_SPAN, e.retryAfter, 2);
+        if (live && e.used !== undefined) putUsed(shared, e.used);
         this.end(
           e,
           live &&
@@ -182,6 +159,7 @@ class Log {
     const { layout } = this;
     const by = (name: string): string => lookup(e.attributes, name);
     if (layout.keyed.length) this.keys.put(layout, e.key, by);
+    if (layout.priced.length) putCosts(shared, layout, by);
     if (layout.conditions) putConditions(shared, layout.conditions, e.key, by);
     if (e.deadline !== undefined) this.exact(SLOT_SPAN, e.deadline, 2);
     const count = check(x.begin(this.handle, e.cost, 0, NONE, NONE));
@@ -209,30 +187,10 @@ class Log {
   }
 
   private decision(view: DataView, i: number): LogDecision {
-    const kind = KINDS[view.getUint8(i + RECORD_KIND)] as LogDecision['decision'];
-    const flags = view.getUint8(i + RECORD_FLAGS);
-    const live = kind === 'configured' ? undefined : this.slots[view.getUint32(i + RECORD_SLOT, true)];
-    const step = live && stepName(live.layout, view.getUint8(i + RECORD_STEP));
-    const reason = REASONS[view.getUint8(i + RECORD_REASON)];
-    const value = flags & FLAG_VALUE ? view.getBigInt64(i + RECORD_VALUE, true) : undefined;
-    const has = (kinds: readonly string[]): boolean => kinds.includes(kind);
-    const line: LogDecision = {
-      at: durationText(view.getBigInt64(i + RECORD_AT, true)),
-      ...(live && { id: live.id }),
-      decision: kind,
-    };
-    const outcome = OUTCOMES[view.getUint8(i + RECORD_OUTCOME)] as string;
-    if (outcome && has(['end', 'inject'])) line.outcome = outcome;
-    if (!has(['reject', 'expire', 'configured'])) line.attempt = view.getUint32(i + RECORD_ATTEMPT, true);
-    if (step !== undefined) line.step = step;
-    if (reason) line.reason = reason;
-    if (value !== undefined && kind === 'end') line.won = Number(value);
-    const injects = kind === 'inject' && line.outcome === undefined;
-    if (value !== undefined && (injects || has(['wait', 'retry']))) line.until = durationText(value);
-    else if (value !== undefined && has(['reject', 'inject'])) line.retry_after = durationText(value);
-    if (flags & FLAG_SHADOW) line.shadow = true;
-    if (flags & FLAG_FALLBACK) line.fallback = true;
-    if (live && flags & FLAG_LAST) {
+    const configured = view.getUint8(i + RECORD_KIND) === DECISION_CONFIGURED;
+    const live = configured ? undefined : this.slots[view.getUint32(i + RECORD_SLOT, true)];
+    const line = readDecision(view, i, live);
+    if (live && view.getUint8(i + RECORD_FLAGS) & FLAG_LAST) {
       this.ids.delete(live.id);
       this.slots[live.slot] = undefined;
     }

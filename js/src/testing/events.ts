@@ -1,5 +1,5 @@
+import { nanosecondsOf } from '../durations.js';
 import type { Outcome } from '../types.js';
-import { nanosecondsOf } from './durations.js';
 
 /** A duration since the start in Go's form, or whole nanoseconds. */
 export type Time = string | number | bigint;
@@ -15,7 +15,15 @@ export type Event =
       attributes?: { [attribute: string]: string };
       deadline?: Time;
     }
-  | { at: Time; op: 'done'; id: number | string; attempt?: number; outcome: Outcome; retry_after?: Time }
+  | {
+      at: Time;
+      op: 'done';
+      id: number | string;
+      attempt?: number;
+      outcome: Outcome;
+      retry_after?: Time;
+      used?: number;
+    }
   | { at: Time; op: 'renew'; id: number | string; attempt?: number }
   | { at: Time; op: 'cancel'; id: number | string }
   | { at: Time; op: 'tick' }
@@ -47,6 +55,7 @@ export interface ReadEvent {
   /** 0 for the lowest one that runs. */
   readonly attempt: number;
   readonly retryAfter: bigint | undefined;
+  readonly used: number | undefined;
   readonly policy: unknown;
 }
 
@@ -61,6 +70,7 @@ const NAMES = [
   'attempt',
   'outcome',
   'retry_after',
+  'used',
   'policy',
 ];
 const OPS = ['call', 'done', 'renew', 'cancel', 'tick', 'configure'];
@@ -93,6 +103,7 @@ export function readEvent(event: unknown): ReadEvent {
     outcome: (op === 'done' ? oneOf('outcome', e.outcome, OUTCOMES) : 'ok') as Outcome,
     attempt: op === 'done' || op === 'renew' ? attemptOf(e.attempt) : 0,
     retryAfter: op === 'done' ? optional('retry_after', e.retry_after) : undefined,
+    used: op === 'done' && e.used !== undefined && e.used !== null ? costOf(e.used, 'used') : undefined,
     policy: e.policy,
   };
 }
@@ -128,8 +139,8 @@ function text(field: string, value: unknown): string {
 }
 
 // A cost above every capacity is as good as any other.
-function costOf(cost: unknown): number {
-  if (!Number.isInteger(cost) || (cost as number) < 0) throw wrong('cost', cost, 'a whole number, 0 or more');
+function costOf(cost: unknown, field = 'cost'): number {
+  if (!Number.isInteger(cost) || (cost as number) < 0) throw wrong(field, cost, 'a whole number, 0 or more');
   return Math.min(cost as number, MAX_U32);
 }
 

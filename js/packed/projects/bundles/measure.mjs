@@ -11,7 +11,7 @@ const measure = (name, bytes) => {
 };
 
 const entries = ['', '/slim', '/js', '/js/testing', '/limiter', '/limiter/token-bucket', '/breaker', '/retry', '/testing'];
-const frameworks = ['/express', '/fastify', '/koa', '/hono', '/fetch', '/opentelemetry', '/yaml'];
+const frameworks = ['/express', '/fastify', '/koa', '/hono', '/fetch', '/opentelemetry', '/yaml', '/trace'];
 
 for (const [entry, imported = '*'] of [
   ...[...entries, ...frameworks].map((entry) => [entry]),
