@@ -81,7 +81,7 @@ func TestErrors(t *testing.T) {
 		func(t *testing.T, err error) {
 			var gaveUp *sluice.RetryError
 			require.ErrorAs(t, err, &gaveUp)
-			assert.Equal(t, sluice.RetryError{Policy: "p", Step: "retry", Reason: reducer.ReasonAttempts, Attempts: 2, Err: errBoom}, *gaveUp)
+			assert.Equal(t, sluice.RetryError{Policy: "p", Step: "retry", Reason: reducer.ReasonAttempts, Attempts: 2, Err: errBoom, Earlier: []error{errBoom}}, *gaveUp)
 			assert.Equal(t, errBoom, errors.Unwrap(err), "the last attempt's own error")
 			assert.EqualError(t, err, "sluice: p.retry: gave up after 2 attempts (attempts): boom")
 		},

@@ -127,7 +127,7 @@ func TestEarlierErrorsOfARound(t *testing.T) {
 	})
 }
 
-// TestNoEarlierErrors allocates nothing for errors that nobody gets: what is left are two
+// TestNoEarlierErrors allocates nothing for errors that no caller gets: what is left are two
 // allocations for the classification of each.
 func TestNoEarlierErrors(t *testing.T) {
 	r := must(sluice.NewRetry(sluice.RetryConfig{Attempts: 3, Backoff: sluice.BackoffConfig{Kind: sluice.BackoffNone}}))

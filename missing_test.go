@@ -216,7 +216,7 @@ func TestNilMechanisms(t *testing.T) {
 		}
 	}
 	_, err := sluice.Execute(t.Context(), nil, good)
-	require.EqualError(t, err, "sluice: a nil Mechanism; NewLimiter, NewBreaker and NewBulkhead make one")
+	require.EqualError(t, err, "sluice: a nil Mechanism; NewLimiter, NewBreaker, NewBulkhead and NewRetry make one")
 	_, err = sluice.Retry(t.Context(), nil, good)
 	require.EqualError(t, err, "sluice: a zero Retrier; NewRetry makes one")
 }
