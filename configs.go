@@ -96,8 +96,20 @@ const (
 // Outcomes is a set of outcomes, as of OutcomesOf: LimiterConfig.Counts.
 type Outcomes = limiter.Outcomes
 
-// OutcomesOf returns the set of some outcomes.
-func OutcomesOf(outcomes ...Outcome) Outcomes { return limiter.OutcomesOf(outcomes...) }
+// OutcomesOf returns the set of some outcomes. Without one, and with a value that is no
+// outcome, a constructor that gets the result returns an error.
+func OutcomesOf(outcomes ...Outcome) Outcomes {
+	for _, o := range outcomes {
+		if o < OutcomeOK || o > OutcomeCancelled {
+			outcomes = nil
+			break
+		}
+	}
+	if len(outcomes) == 0 {
+		return math.MaxUint8
+	}
+	return limiter.OutcomesOf(outcomes...)
+}
 
 // Share is a part of a whole, as of Percent.
 type Share = reducer.Share
