@@ -12,8 +12,10 @@ import (
 	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/calendar"
 	"github.com/sluice-go/sluice/core/chaos"
+	"github.com/sluice-go/sluice/core/condition"
 	"github.com/sluice-go/sluice/core/fallback"
 	"github.com/sluice-go/sluice/core/hedge"
+	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/retry"
@@ -49,7 +51,65 @@ type (
 	BackoffConfig = backoff.Config
 	// BudgetConfig bounds the retries or hedges of all calls together.
 	BudgetConfig = budget.Config
+	// BlockConfig blocks a key that exceeds a limit.
+	BlockConfig = limiter.Block
+	// WarmUpConfig has a limit begin with a part of its rate.
+	WarmUpConfig = limiter.WarmUp
+	// CostConfig says how many permits or places a call takes at a step.
+	CostConfig = limiter.Cost
 )
+
+// The conditions of a policy and of its steps: Policy.Allow, Policy.Deny and Step.When.
+type (
+	// Condition matches a call that one of its cases matches.
+	Condition = condition.Condition
+	// ConditionCase matches a call by its attributes.
+	ConditionCase = condition.Case
+	// ConditionEntry is an attribute with the values that match.
+	ConditionEntry = condition.Entry
+	// EnforceConfig is the share of the calls that a step enforces for: Step.Enforce.
+	EnforceConfig = condition.Share
+)
+
+// What a new key gets when a step has its maximum of keys: Step.WhenFull.
+const (
+	FullEvict = keyed.FullEvict // the cell of another key
+	FullShare = keyed.FullShare // the cell that all new keys share
+)
+
+// What a call gets that lacks an attribute of the step's keys: Step.Missing.
+const (
+	MissingShare   = keyed.MissingShare   // the cell of all calls that lack it
+	MissingDeny    = keyed.MissingDeny    // a refusal
+	MissingSkip    = keyed.MissingSkip    // no step
+	MissingDeny401 = keyed.MissingDeny401 // a refusal, over HTTP with status 401
+	MissingDeny403 = keyed.MissingDeny403 // a refusal, over HTTP with status 403
+)
+
+// When a limit of a pipeline takes the permits of a call: LimiterConfig.Charge.
+const (
+	ChargeStart  = limiter.ChargeStart  // at its start
+	ChargeSettle = limiter.ChargeSettle // at its start, and the difference to what it used at its end
+	ChargeEnd    = limiter.ChargeEnd    // at its end
+)
+
+// Outcomes is a set of outcomes, as of OutcomesOf: LimiterConfig.Counts.
+type Outcomes = limiter.Outcomes
+
+// OutcomesOf returns the set of some outcomes. Without one, and with a value that is no
+// outcome, a constructor that gets the result returns an error.
+func OutcomesOf(outcomes ...Outcome) Outcomes {
+	for _, o := range outcomes {
+		if o < OutcomeOK || o > OutcomeCancelled {
+			outcomes = nil
+			break
+		}
+	}
+	if len(outcomes) == 0 {
+		return math.MaxUint8
+	}
+	return limiter.OutcomesOf(outcomes...)
+}
 
 // Share is a part of a whole, as of Percent.
 type Share = reducer.Share

@@ -12,7 +12,8 @@
 // The example of this package is the same with a document, compiled and run.
 //
 // Each mechanism can also be used alone: [Limiter], [KeyedLimiter], [Breaker],
-// [Bulkhead] and [Retry].
+// [Bulkhead], [Retry] and [Hedge]. [Must], [PolicyOf], [Exponential], [Constant], [AbortOn]
+// and [RetryOn] make a policy of Go values short.
 //
 // # Calls
 //
@@ -81,15 +82,17 @@
 //   - [TimeoutError], for [errors.Is] a [context.DeadlineExceeded].
 //   - [InjectedError], for [errors.Is] an [ErrInjected]: a chaos step ended the
 //     attempt in place of the function.
-//   - [RetryError]: the retry step gave up, and why.
+//   - [RetryError]: the retry step gave up, and why. It has the errors of earlier
+//     attempts, too.
 //   - [CancelError]: the caller cancelled between two attempts.
 //   - The function's own error, unchanged, in all other cases.
 //
 // All of them unwrap to the error of the last attempt, if there was one. The
 // value is the last attempt's where the error is its own or a RetryError, and
 // zero where the policy refused. An error counts as a failure unless it is an
-// [Outcomer], as [Ignore] and [Throttle] return, or the function of [WithClassify]
-// classifies it differently; that of [WithClassifyResult] sees values and steps, too.
+// [Outcomer], as the [OutcomeError] that [Ignore] and [Throttle] return, or [AbortOn],
+// [RetryOn] or the function of [WithClassify] classifies it differently; that of
+// [WithClassifyResult] sees values and steps, too.
 // [OrElse] and its fallbacks take the place of an error. An error that looks like a cancellation does not mean that
 // the caller cancelled: only the caller's context decides that.
 //

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/reducer"
 )
 
 // Work that is no function, as a message that one goroutine receives and another one
@@ -30,8 +29,8 @@ func ExamplePipeline_Begin() {
 	if errors.As(err, &refused) {
 		fmt.Println("the second one:", refused.Step, refused.Reason)
 	}
-	call.Done(reducer.OK) // the vote of the breaker
-	call.Release()        // the place of the bulkhead
+	call.Done(sluice.OutcomeOK) // the vote of the breaker
+	call.Release()              // the place of the bulkhead
 	next, err := orders.Begin(context.Background(), sluice.Request{})
 	fmt.Println("the third one:", err)
 	next.Release()

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/reducer"
 )
 
 var (
@@ -18,16 +17,16 @@ var (
 // One function says which errors are worth another attempt, and which count for a breaker.
 func ExampleWithClassify() {
 	set, err := sluice.Parse("policy.yaml", []byte(`{version: 1, policies: {database: {steps: [{retry: {attempts: 3, backoff: none}}, {breaker: {window: {consecutive: 10}}}]}}}`),
-		sluice.WithClassify(func(err error) reducer.Outcome {
+		sluice.WithClassify(func(err error) sluice.Outcome {
 			switch {
 			case errors.Is(err, errNoRows):
-				return reducer.OK // an answer like any other
+				return sluice.OutcomeOK // an answer like any other
 			case errors.Is(err, errSyntax):
-				return reducer.Ignore // the mistake of the caller
+				return sluice.OutcomeIgnore // the mistake of the caller
 			case errors.Is(err, errTooMany):
-				return reducer.Throttle // worth another attempt, and the database is well
+				return sluice.OutcomeThrottle // worth another attempt, and the database is well
 			}
-			return reducer.Fail
+			return sluice.OutcomeFail
 		}))
 	if err != nil {
 		fmt.Println(err)

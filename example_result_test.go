@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/reducer"
 )
 
 // Fallbacks are tried in order: by a target, by a type of error, and for all else.
@@ -72,14 +71,14 @@ func ExampleMapResult() {
 // does not repeat.
 func ExampleWithClassifyResult() {
 	type answer struct{ status int }
-	classify := sluice.ClassifyAs(func(step string, a answer, err error) reducer.Outcome {
+	classify := sluice.ClassifyAs(func(step string, a answer, err error) sluice.Outcome {
 		switch {
 		case err != nil:
 			return 0 // as without this function
 		case a.status >= 500, step == "strict" && a.status == 404:
-			return reducer.Fail
+			return sluice.OutcomeFail
 		}
-		return reducer.OK
+		return sluice.OutcomeOK
 	})
 	set, err := sluice.Parse("policy.yaml", document("retry: {attempts: 3, backoff: {constant: 1ms}}", "breaker: {name: strict, window: {consecutive: 3}}"),
 		sluice.WithClassifyResult(classify))
@@ -111,9 +110,9 @@ func ExampleWithClassifyResult() {
 // The last value is returned in place of the error that says how often it was tried.
 func ExampleLastValue() {
 	p := one("retry: {attempts: 2, backoff: {constant: 1ms}}", sluice.WithClassifyResult(sluice.ClassifyAs(
-		func(_ string, status int, _ error) reducer.Outcome {
+		func(_ string, status int, _ error) sluice.Outcome {
 			if status == 503 {
-				return reducer.Fail
+				return sluice.OutcomeFail
 			}
 			return 0
 		})))

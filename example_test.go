@@ -41,11 +41,11 @@ policies:
 }
 
 func ExampleNew() {
-	p, err := sluice.New(sluice.Policy{Name: "vendor", Steps: []sluice.Step{
-		{Config: sluice.TimeoutConfig{After: time.Second}},
-		{Config: sluice.LimiterConfig{Count: 1, Period: time.Minute}},
-		{Config: sluice.BulkheadConfig{Concurrent: 5}},
-	}})
+	p, err := sluice.New(sluice.PolicyOf("vendor",
+		sluice.TimeoutConfig{After: time.Second},
+		sluice.LimiterConfig{Count: 1, Period: time.Minute},
+		sluice.BulkheadConfig{Concurrent: 5},
+	))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -92,7 +92,7 @@ func ExampleKeyedLimiter() {
 
 func ExampleBreaker() {
 	b, err := sluice.NewBreaker(sluice.BreakerConfig{Window: sluice.WindowConsecutive, Count: 2, Probes: 1,
-		Open: sluice.BackoffConfig{Kind: sluice.BackoffConstant, Base: time.Minute}})
+		Open: sluice.Constant(time.Minute)})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -113,7 +113,7 @@ func ExampleBreaker() {
 }
 
 func ExampleRetry() {
-	r, err := sluice.NewRetry(sluice.RetryConfig{Attempts: 3, Backoff: sluice.BackoffConfig{Kind: sluice.BackoffConstant, Base: time.Millisecond}})
+	r, err := sluice.NewRetry(sluice.RetryConfig{Attempts: 3, Backoff: sluice.Constant(time.Millisecond)})
 	if err != nil {
 		fmt.Println(err)
 		return

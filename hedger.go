@@ -52,13 +52,16 @@ func (h *Hedger) Do(ctx context.Context, fn func(context.Context) error) error {
 // Listen calls f for every event of the hedge, or for those of the given kinds, as
 // Pipeline.Listen does. stop ends it.
 func (h *Hedger) Listen(f func(Event), kinds ...EventKind) (stop func()) {
+	if h == nil {
+		return func() {}
+	}
 	return h.pipeline.Listen(f, kinds...)
 }
 
 // Configure changes the active hedge: what it has measured stays, as the policy reference
 // says. An error changes nothing.
 func (h *Hedger) Configure(c hedge.Config) error {
-	if h.pipeline == nil {
+	if h == nil || h.pipeline == nil {
 		return errZeroHedger
 	}
 	if _, err := hedge.New(c); err != nil {

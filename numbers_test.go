@@ -107,6 +107,19 @@ func eachShare(v reflect.Value, where string, f func(string, reflect.Value)) {
 	}
 }
 
+// TestOutcomesOf refuses sets that name no outcome: the zero value would be all of them.
+func TestOutcomesOf(t *testing.T) {
+	counts := func(outcomes ...sluice.Outcome) error {
+		_, err := sluice.New(sluice.PolicyOf("p", sluice.LimiterConfig{Count: 1, Period: time.Second, Counts: sluice.OutcomesOf(outcomes...)}))
+		return err
+	}
+	require.NoError(t, counts(sluice.OutcomeFail, sluice.OutcomeTimeout))
+	require.NoError(t, counts(sluice.OutcomeOK, sluice.OutcomeFail, sluice.OutcomeThrottle, sluice.OutcomeIgnore, sluice.OutcomeTimeout, sluice.OutcomeCancelled))
+	for _, outcomes := range [][]sluice.Outcome{{}, {0}, {sluice.OutcomeFail, sluice.OutcomeCancelled + 1}, {99}} {
+		require.ErrorContains(t, counts(outcomes...), "counts: found 255; allowed a set of outcomes", outcomes)
+	}
+}
+
 func TestMust(t *testing.T) {
 	assert.NotNil(t, sluice.Must(sluice.NewBulkhead(sluice.BulkheadConfig{Concurrent: 1})))
 	assert.PanicsWithError(t, "concurrent: found 0; allowed 1 to 1000000", func() {

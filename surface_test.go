@@ -266,3 +266,72 @@ func (s *surface) visit(where string, t types.Type) {
 		}
 	}
 }
+
+// TestRootNames: the root package has a name for every type and every value that a policy of
+// Go values is made of, so that its users import no other package for one.
+func TestRootNames(t *testing.T) {
+	const own = "github.com/sluice-go/sluice"
+	exports, _ := exported(t, []string{"."})
+	from := importer.ForCompiler(token.NewFileSet(), "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
+	root, err := from.Import(own)
+	require.NoError(t, err)
+	named, values := map[types.Object]bool{}, map[string]bool{}
+	value := func(c *types.Const) string { return c.Type().String() + " " + c.Val().ExactString() }
+	for _, name := range root.Scope().Names() {
+		switch o := root.Scope().Lookup(name).(type) {
+		case *types.TypeName:
+			if n, ok := types.Unalias(o.Type()).(*types.Named); ok && o.Exported() {
+				named[n.Obj()] = true
+			}
+		case *types.Const:
+			values[value(o)] = values[value(o)] || o.Exported()
+		}
+	}
+	made := map[string]string{own + "/core/backoff.List": "BackoffDelays", own + "/core/calendar.Zone": "ParseZone"}
+	for _, function := range made {
+		require.NotNil(t, root.Scope().Lookup(function))
+	}
+	seen := map[types.Type]bool{}
+	var visit func(string, types.Type)
+	visit = func(where string, x types.Type) {
+		x = types.Unalias(x)
+		if seen[x] {
+			return
+		}
+		seen[x] = true
+		switch x := x.(type) {
+		case *types.Named:
+			pkg := x.Obj().Pkg()
+			if pkg == nil || !strings.HasPrefix(pkg.Path(), own+"/") || made[x.String()] != "" {
+				return
+			}
+			if _, number := x.Underlying().(*types.Basic); !number {
+				assert.True(t, named[x.Obj()], "%s: %s has no name in the root package", where, x)
+				visit(where, x.Underlying())
+				return
+			}
+			whole, err := from.Import(pkg.Path())
+			require.NoError(t, err)
+			for _, name := range whole.Scope().Names() {
+				c, ok := whole.Scope().Lookup(name).(*types.Const)
+				if ok && c.Exported() && types.Identical(c.Type(), x) && !strings.HasPrefix(name, "Max") && !strings.HasSuffix(name, "One") && !strings.HasPrefix(name, "No") && !strings.HasPrefix(name, "Default") {
+					assert.True(t, values[value(c)], "%s: %s.%s has no name in the root package", where, pkg.Path(), name)
+				}
+			}
+		case *types.Struct:
+			for i := range x.NumFields() {
+				if f := x.Field(i); f.Exported() {
+					visit(where+"."+f.Name(), f.Type())
+				}
+			}
+		case interface{ Elem() types.Type }:
+			visit(where, x.Elem())
+		}
+	}
+	for _, name := range root.Scope().Names() {
+		if o, ok := root.Scope().Lookup(name).(*types.TypeName); ok && (name == "Policy" || name == "Event" || name == "Request" || strings.HasSuffix(name, "Config")) {
+			visit(name, o.Type())
+		}
+	}
+	require.Greater(t, len(seen), 60)
+}

@@ -33,7 +33,7 @@ const MaxRatio = 10 * reducer.Whole // millionths
 
 // New validates the configuration.
 func New(c Config) (*Machine, error) {
-	m := &Machine{config: c, digest: uint32(c.AddTo(wire.NewDigest))}
+	m := &Machine{config: c, digest: uint32(AddTo(wire.NewDigest, &c))}
 	var e reducer.ConfigErrors
 	switch c.Rule {
 	case Windowed:
@@ -68,7 +68,7 @@ func checked(m *Machine, e *reducer.ConfigErrors) (*Machine, error) {
 
 // AddTo adds what determines the encoding of a state to a digest: the window, or the
 // tokens.
-func (c *Config) AddTo(d wire.Digest) wire.Digest {
+func AddTo(d wire.Digest, c *Config) wire.Digest {
 	switch c.Rule {
 	case Windowed:
 		return d.Add(uint64(c.Window))

@@ -46,7 +46,7 @@ func New(c Config) (*Machine, error) {
 		if m.budget, err = budget.New(c.Budget); err != nil {
 			return nil, err
 		}
-		digest = c.Budget.AddTo(digest)
+		digest = budget.AddTo(digest, &c.Budget)
 	}
 	m.digest = uint32(digest)
 	return m, nil

@@ -13,13 +13,10 @@ import (
 )
 
 func main() {
-	pool, err := sluice.New(sluice.Policy{Name: "jobs", Steps: []sluice.Step{
-		{Config: sluice.LimiterConfig{Count: 2000, Period: time.Second, Burst: 10, Wait: time.Second, Queue: 200}},
-		{Config: sluice.BulkheadConfig{Concurrent: 4, Queue: 200}},
-	}})
-	if err != nil {
-		log.Fatal(err)
-	}
+	pool := sluice.Must(sluice.New(sluice.PolicyOf("jobs",
+		sluice.LimiterConfig{Count: 2000, Period: time.Second, Burst: 10, Wait: time.Second, Queue: 200},
+		sluice.BulkheadConfig{Concurrent: 4, Queue: 200},
+	)))
 	var metrics sluice.Metrics
 	pool.Listen(metrics.Observe)
 
