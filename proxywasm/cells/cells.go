@@ -282,10 +282,18 @@ func (s *Cells) head() []byte {
 	return binary.LittleEndian.AppendUint32(append(s.value[:0], format), s.digest)
 }
 
-// decide is the step of the core.
+// decide is the step of the core. What ends at the mark or has ended does so before, as in
+// the driver of the core, which has a timer for it.
 func (s *Cells) decide(c cell.Cell, a reducer.Action, now clock.Mark) reducer.Answer {
+	ended := false
+	if c.Ends() <= now {
+		s.out = s.out[:0]
+		ended = c.Step(reducer.Action{Kind: reducer.Tick}, now, &s.out).Changed
+	}
 	s.out = s.out[:0]
-	return c.Step(a, now, &s.out)
+	answer := c.Step(a, now, &s.out)
+	answer.Changed = answer.Changed || ended
+	return answer
 }
 
 // restored returns the cell of a state that was made under the configuration of a digest,

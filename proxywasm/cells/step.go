@@ -5,6 +5,7 @@ import (
 
 	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/cell"
+	"github.com/sluice-go/sluice/core/condition"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/planbytes"
@@ -24,7 +25,7 @@ func Form(step pipeline.Step) []byte {
 	switch c := step.Config.(type) {
 	case limiter.Config:
 		c.Wait, c.Queue, c.Order = 0, 0, limiter.Oldest
-		c.Cost, c.Charge, c.Counts = limiter.Cost{}, limiter.ChargeStart, 0
+		c.Cost, c.Charge, c.SettleMax, c.Counts = limiter.Cost{}, limiter.ChargeStart, 0, 0
 		step.Config = c
 	case bulkhead.Config:
 		c.Wait, c.Queue, c.Order, c.Cost = 0, 0, limiter.Oldest, limiter.Cost{}
@@ -35,7 +36,7 @@ func Form(step pipeline.Step) []byte {
 	} else {
 		step.Name = "keyed"
 	}
-	step.Mechanism = ""
+	step.Mechanism, step.When, step.Enforce = "", nil, condition.Share{}
 	step.Per, step.Keys, step.WhenFull, step.Missing, step.Shadow = nil, 0, pipeline.FullEvict, pipeline.MissingShare, false
 	// The plan of the step has compiled it.
 	plan, _ := pipeline.Compile(pipeline.Policy{Steps: []pipeline.Step{step}})

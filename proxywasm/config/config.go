@@ -4,7 +4,10 @@ package config
 
 import (
 	"strconv"
+	"time"
 
+	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/policy/document"
@@ -51,6 +54,8 @@ func Check(file string, doc *document.Document) document.Errors {
 			if other, refused := instead(kind); refused {
 				e.Found = "a step that the filter of a proxy does not perform"
 				e.Allowed = "limit, breaker and bulkhead" + other
+			} else if what, allowed := separate(&p.Steps[j]); what != "" && doc.Proxy.State == document.ProcessState {
+				e.Found, e.Allowed = what, allowed+"; or proxy.state worker"
 			} else if n := stateSize(&p.Steps[j]); n > cells.StateSize && doc.Proxy.State == document.ProcessState {
 				e.Found = "a step whose state has up to " + strconv.Itoa(n) + " bytes for each key"
 				e.Allowed = "beside per at most " + strconv.Itoa(cells.StateSize) + " bytes; or proxy.state worker"
@@ -61,6 +66,28 @@ func Check(file string, doc *document.Document) document.Errors {
 		}
 	}
 	return errs
+}
+
+// leastLease is the shortest lease of places that workers share: they renew it by a tick.
+const leastLease = time.Second
+
+// separate returns what a step has that workers with common cells do not perform, empty for
+// nothing, and what is allowed in its place.
+func separate(s *pipeline.Step) (found, allowed string) {
+	order := limiter.Oldest
+	switch c := s.Config.(type) {
+	case limiter.Config:
+		order = c.Order
+	case bulkhead.Config:
+		order = c.Order
+		if c.Lease > 0 && c.Lease < leastLease {
+			return "a step with the lease " + c.Lease.String(), "a lease of at least " + leastLease.String()
+		}
+	}
+	if order == limiter.Newest {
+		return "a step with the order newest, whose queue is one of all workers", "order oldest"
+	}
+	return "", ""
 }
 
 // stateSize returns the most bytes of the state of a step with keys, 0 for one without.

@@ -34,3 +34,26 @@ policies:
 	doc.Policies = doc.Policies[:1]
 	assert.Empty(t, config.Check("p.yaml", doc))
 }
+
+// TestShared names what workers with common cells do not perform, and only they.
+func TestShared(t *testing.T) {
+	const steps = `version: 1
+policies:
+  p:
+    steps:
+      - limit: {rate: 5/s, wait: 1s, order: newest}
+      - bulkhead: {concurrent: 1, queue: 1, order: newest}
+      - bulkhead: {concurrent: 1, lease: 999ms, name: short}
+      - bulkhead: {concurrent: 1, lease: 1s, name: long}
+      - limit: {rate: 5/s, per: key, charge: settle, settle_max: 2, name: settles}
+      - limit: {rate: 5/s, per: key, when: {key: a}, enforce: 50%, name: chosen}
+`
+	doc, err := policy.Parse("p.yaml", []byte(steps))
+	require.NoError(t, err)
+	const newest = ": found a step with the order newest, whose queue is one of all workers; allowed order oldest; or proxy.state worker"
+	assert.EqualError(t, config.Check("p.yaml", doc), "p.yaml:5:9: policies.p.steps[0].limit"+newest+"\np.yaml:6:9: policies.p.steps[1].bulkhead"+newest+
+		"\np.yaml:7:9: policies.p.steps[2].bulkhead: found a step with the lease 999ms; allowed a lease of at least 1s; or proxy.state worker")
+	doc, err = policy.Parse("p.yaml", []byte(steps+"proxy: {state: worker}\n"))
+	require.NoError(t, err)
+	assert.Empty(t, config.Check("p.yaml", doc))
+}

@@ -35,7 +35,7 @@ type metricName struct {
 // text is sluice.POLICY.STEP.WORD.REASON, without what a counter does not have.
 func (n *metricName) text() string {
 	parts := []string{"sluice", n.policy.Name}
-	if n.step >= 0 {
+	if n.step != pipeline.NoStep {
 		parts = append(parts, n.policy.plan.StepName(n.step))
 	}
 	word := n.word

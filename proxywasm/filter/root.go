@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/fallback"
+	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/mechanisms"
 	"github.com/sluice-go/sluice/core/pipeline"
@@ -132,7 +133,7 @@ func newPolicy(from *document.Policy, key *source, epoch func() time.Duration) (
 	p.field = refusals.PolicyField(p.limits)
 	for i := plan.Len() - 1; i >= 0; i-- {
 		traits := mechanisms.Row(plan.Kind(i)).Traits
-		if !traits.Has(mechanism.Refunds) || plan.SettlesAt(i) {
+		if !traits.Has(mechanism.Refunds) || plan.SettlesAt(i) || followed(plan.Step(i)) {
 			p.instant = false
 		}
 		if traits.Has(mechanism.Votes) || traits.Has(mechanism.Observes) || plan.SettlesAt(i) {
@@ -151,6 +152,13 @@ func newPolicy(from *document.Policy, key *source, epoch func() time.Duration) (
 		}
 	}
 	return p, nil
+}
+
+// followed reports whether a step in shadow follows requests that pass it: one that would
+// have waited takes its permits when its turn comes, unless it has ended by then.
+func followed(s pipeline.Step) bool {
+	c, ok := s.Config.(limiter.Config)
+	return ok && c.Wait > 0 && (s.Shadow || s.Enforce.Partial())
 }
 
 // sends notes an attribute of a step.

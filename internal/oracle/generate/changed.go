@@ -46,7 +46,7 @@ func (m *maker) changed(p pipeline.Policy) pipeline.Policy {
 	}
 	if m.chance(15) || len(next.Steps) == 0 {
 		kinds := []pipeline.Kind{pipeline.Limit, pipeline.Breaker, pipeline.Bulkhead, pipeline.Retry, pipeline.Hedge}
-		next.Steps = m.added(next.Steps, of(m, kinds...))
+		next.Steps = m.added(next.Steps, of(m, m.among(kinds)...))
 	}
 	if m.chance(10) {
 		m.Shuffle(len(next.Steps), func(i, j int) {

@@ -21,6 +21,11 @@ func GenerateFor(rng *rand.Rand, seed uint64) (pipeline.Policy, []oracle.Event) 
 	return draw(&maker{Rand: rng, all: true}, seed)
 }
 
+// GenerateOf is GenerateFor with some mechanisms alone, for a runtime that has no others.
+func GenerateOf(rng *rand.Rand, seed uint64, kinds ...pipeline.Kind) (pipeline.Policy, []oracle.Event) {
+	return draw(&maker{Rand: rng, all: true, only: kinds}, seed)
+}
+
 // GenerateFirst is GenerateFor with the settings of the first edition of the vectors,
 // whose policies never change.
 func GenerateFirst(rng *rand.Rand, seed uint64) (pipeline.Policy, []oracle.Event) {

@@ -36,6 +36,8 @@ type maker struct {
 	// chosen says that many steps of this case apply to some calls alone, or enforce for a
 	// share of them.
 	chosen bool
+	// only are the mechanisms of a case, all where it is empty.
+	only []pipeline.Kind
 	// all says that cases have every setting, also those that the first edition of the
 	// vectors does not have.
 	all bool
@@ -93,12 +95,12 @@ func of[T any](m *maker, values ...T) T { return values[m.IntN(len(values))] }
 
 func (m *maker) policy() pipeline.Policy {
 	p := pipeline.Policy{Name: "p"}
-	kinds := slices.Clone(drawn)
+	kinds := m.among(drawn)
 	if m.chance(40) {
 		// Few mechanisms, several of each.
 		kinds = []pipeline.Kind{of(m, kinds...), of(m, kinds...)}
 	}
-	if m.chance(25) {
+	if m.chance(25) && m.has(pipeline.Hedge) {
 		kinds = append(kinds, pipeline.Hedge)
 		p.Steps = m.added(p.Steps, pipeline.Hedge)
 	}
@@ -108,7 +110,7 @@ func (m *maker) policy() pipeline.Policy {
 	if m.chance(20) {
 		p.Fallback = &fallback.Config{Status: 503, Body: "later"}
 	}
-	if m.chance(12) {
+	if m.chance(12) && m.has(pipeline.Chaos) {
 		p.Steps = m.added(p.Steps, pipeline.Chaos)
 	}
 	p.Steps = arranged(p.Steps)
@@ -122,6 +124,16 @@ func (m *maker) policy() pipeline.Policy {
 		p.Steps, p.Pass = nil, true
 	}
 	return p
+}
+
+// has reports whether the case may have a mechanism.
+func (m *maker) has(kind pipeline.Kind) bool {
+	return len(m.only) == 0 || slices.Contains(m.only, kind)
+}
+
+// among returns those of a list that the case may have.
+func (m *maker) among(kinds []pipeline.Kind) []pipeline.Kind {
+	return slices.DeleteFunc(slices.Clone(kinds), func(k pipeline.Kind) bool { return !m.has(k) })
 }
 
 // added returns the steps with one more of the kind at a random place, and
