@@ -152,12 +152,12 @@ func TestOptionsWithoutEffect(t *testing.T) {
 		make func(sluice.Option) error
 		want []string
 	}{
-		"Limiter":      {func(o sluice.Option) error { _, err := sluice.NewLimiter(rate(1, time.Second), o); return err }, []string{"WithClock", "WithLogger", "WithRequestID", "WithShadow"}},
-		"KeyedLimiter": {func(o sluice.Option) error { _, err := sluice.NewKeyedLimiter(rate(1, time.Second), o); return err }, []string{"WithClock", "WithLogger", "WithMaxKeys", "WithRequestID", "WithShadow"}},
+		"Limiter":       {func(o sluice.Option) error { _, err := sluice.NewLimiter(rate(1, time.Second), o); return err }, []string{"WithClock", "WithLogger", "WithRequestID", "WithShadow"}},
+		"KeyedLimiter":  {func(o sluice.Option) error { _, err := sluice.NewKeyedLimiter(rate(1, time.Second), o); return err }, []string{"WithClock", "WithLogger", "WithMaxKeys", "WithRequestID", "WithShadow"}},
 		"KeyedBulkhead": {func(o sluice.Option) error { _, err := sluice.NewKeyedBulkhead(places(1, 0), o); return err }, []string{"WithClock", "WithLogger", "WithMaxKeys", "WithRequestID", "WithShadow"}},
 		"KeyedBreaker":  {func(o sluice.Option) error { _, err := sluice.NewKeyedBreaker(breakerConfig(), o); return err }, []string{"WithClassify", "WithClassifyResult", "WithClock", "WithLogger", "WithMaxKeys", "WithRequestID", "WithShadow"}},
-		"Bulkhead":     {func(o sluice.Option) error { _, err := sluice.NewBulkhead(places(1, 0), o); return err }, []string{"WithClock", "WithLogger", "WithRequestID", "WithShadow"}},
-		"Breaker":      {func(o sluice.Option) error { _, err := sluice.NewBreaker(breakerConfig(), o); return err }, []string{"WithClassify", "WithClassifyResult", "WithClock", "WithLogger", "WithRequestID", "WithShadow"}},
+		"Bulkhead":      {func(o sluice.Option) error { _, err := sluice.NewBulkhead(places(1, 0), o); return err }, []string{"WithClock", "WithLogger", "WithRequestID", "WithShadow"}},
+		"Breaker":       {func(o sluice.Option) error { _, err := sluice.NewBreaker(breakerConfig(), o); return err }, []string{"WithClassify", "WithClassifyResult", "WithClock", "WithLogger", "WithRequestID", "WithShadow"}},
 		"Retrier": {func(o sluice.Option) error {
 			_, err := sluice.NewRetry(retry.Config{Attempts: 1, Backoff: backoff.Config{Kind: backoff.None}}, o)
 			return err
