@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -88,11 +89,11 @@ func TestKeyedWait(t *testing.T) {
 		assert.Equal(t, []string{"limit[a]: admitted", "limit[a]: queued for at most 3s", "limit[a]: granted after waiting 1s", "limit[a]: admitted", "limit[b]: admitted"}, events.take())
 
 		// In the order of their calls; the fourth would wait for longer than 3 s.
-		var order []int
+		order := make(chan int, 3)
 		for i := range 3 {
 			go func() {
 				if l.Wait(t.Context(), "a") == nil {
-					order = append(order, i)
+					order <- i
 				}
 			}()
 			synctest.Wait()
@@ -102,7 +103,7 @@ func TestKeyedWait(t *testing.T) {
 		assert.Equal(t, "sluice: limit: rejected: wait, retry after 1s", refused.Error())
 		time.Sleep(3 * time.Second)
 		synctest.Wait()
-		assert.Equal(t, []int{0, 1, 2}, order)
+		assert.Equal(t, [3]int{0, 1, 2}, [3]int{<-order, <-order, <-order})
 
 		// Who gives up returns the permit, and the next one has its turn.
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -136,16 +137,16 @@ func TestKeyedWaitAtWindows(t *testing.T) {
 		for _, a := range []limiter.Algorithm{limiter.FixedWindow, limiter.SlidingCounter, limiter.SlidingLog} {
 			l := perKey(t, limiter.Config{Algorithm: a, Count: 1, Period: time.Second})
 			began := time.Now()
-			left := 0
+			var left atomic.Int32
 			for range 3 {
 				go func() {
 					assert.NoError(t, l.Wait(t.Context(), "a"))
-					left++
+					left.Add(1)
 				}()
 			}
 			time.Sleep(10 * time.Second)
 			synctest.Wait()
-			assert.Equal(t, 3, left, a)
+			assert.EqualValues(t, 3, left.Load(), a)
 			assert.GreaterOrEqual(t, time.Since(began), 2*time.Second)
 			ctx, cancel := context.WithCancel(t.Context())
 			require.True(t, l.Allow("a"))

@@ -156,8 +156,8 @@ func WithRefuseLate() Option {
 }
 
 // Mechanisms are named mechanisms that several pipelines share: one limit, one breaker or
-// one budget for all of them. The zero value has none. It is safe for concurrent use, and
-// keeps its pipelines in memory.
+// one budget for all of them. The zero value has none. It is safe for concurrent use. A
+// mechanism ends with the last of its pipelines.
 type Mechanisms struct{ shared runner.Mechanisms }
 
 // WithMechanisms has pipelines share what their steps name as Step.Mechanism, or what the

@@ -248,6 +248,9 @@ func (r *reentry) value(t *testing.T, of, method string, at reflect.Type) reflec
 	switch at {
 	case reflect.TypeFor[context.Context]():
 		x = context.Background()
+		if method == "Watch" { // which lasts as long as its context
+			x = gone(t)
+		}
 	case reflect.TypeFor[sluice.Observer]():
 		x = observer{r}
 	case reflect.TypeFor[mechanism.Config]():

@@ -1,12 +1,16 @@
 package sluice
 
 import (
+	"crypto/sha256"
 	"fmt"
+	"iter"
+	"maps"
 	"os"
 	"reflect"
 	"slices"
 	"sync"
 	"sync/atomic"
+	"weak"
 
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/pipeline"
@@ -18,13 +22,50 @@ import (
 type Set struct {
 	options   []Option
 	document  atomic.Pointer[policy.Document]
+	digest    atomic.Pointer[[sha256.Size]byte] // of the text of the document
 	pipelines atomic.Pointer[map[string]*Pipeline]
 
-	change    sync.Mutex                            // guards all fields but document against concurrent changes
-	known     map[string]*Pipeline                  // every policy that a document had
-	listeners map[*setListener]map[*Pipeline]func() // with what stops them
-	trace     *Trace                                // nil for none
-	shared    *runner.Mechanisms                    // nil before the first document
+	change    sync.Mutex       // guards all fields but document against concurrent changes
+	known     map[string]known // the policies of the document, and those that callers still have
+	listeners map[*setListener]bool
+	trace     *Trace             // nil for none
+	shared    *runner.Mechanisms // nil before the first document
+}
+
+// known is a policy that a document had.
+type known struct {
+	active *member // nil for a policy that the document does not have
+	left   weak.Pointer[member]
+}
+
+// member is a pipeline of a set, with what stops the listeners of the set. The engine of the
+// pipeline keeps it, so that it lasts as long as a caller has the pipeline or a call runs.
+type member struct {
+	pipeline *Pipeline
+	stops    map[*setListener]func()
+}
+
+// of returns the pipeline of a policy, nil for one that is forgotten.
+func (s *Set) of(name string) *member {
+	k := s.known[name]
+	if k.active != nil {
+		return k.active
+	}
+	return k.left.Value()
+}
+
+// members ranges over all pipelines in the order of their names, and forgets those that are
+// gone. The caller holds the lock.
+func (s *Set) members() iter.Seq[*member] {
+	return func(yield func(*member) bool) {
+		for _, name := range slices.Sorted(maps.Keys(s.known)) {
+			if x := s.of(name); x == nil {
+				delete(s.known, name)
+			} else if !yield(x) {
+				return
+			}
+		}
+	}
 }
 
 // setListener listens to the pipelines of a set.
@@ -57,7 +98,9 @@ func Parse(file string, src []byte, options ...Option) (*Set, error) {
 // Reload replaces the active document, or changes nothing and returns an
 // error. Policies, and the mechanisms that they share, are matched by name and keep their
 // state; pipelines that callers already have use the new steps. One whose policy is no longer in the document keeps
-// its last steps until a document has the policy again.
+// its last steps and its state, for those who have it and for the calls under way, until a
+// document has the policy again. When nobody has it and no call runs, the set forgets it, at a
+// time that is not fixed: a policy that comes back later begins with a new state.
 //
 // An EventAdded, EventReplaced or EventRemoved of the policy says what the document
 // changed: first those of its policies in its order, then those that it does not have, in
@@ -77,7 +120,7 @@ func (s *Set) Reload(file string, src []byte) error {
 			return fmt.Errorf("%s:%d:%d: policies.%s.%w", file, p.Line, p.Column, p.Name, err)
 		}
 	}
-	changed, events, err := s.put(document, plans)
+	changed, events, err := s.put(document, plans, sha256.Sum256(src))
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
@@ -96,7 +139,7 @@ type membership struct {
 
 // put activates a document, and returns what it changed and the events of its cells, which
 // the caller emits when it holds no lock.
-func (s *Set) put(document *policy.Document, plans []*pipeline.Plan) (changed []membership, all runner.CellEvents, err error) {
+func (s *Set) put(document *policy.Document, plans []*pipeline.Plan, digest [sha256.Size]byte) (changed []membership, all runner.CellEvents, err error) {
 	s.change.Lock()
 	defer s.change.Unlock()
 	next := make(map[string]*Pipeline, len(plans))
@@ -105,7 +148,7 @@ func (s *Set) put(document *policy.Document, plans []*pipeline.Plan) (changed []
 		active = *pipelines
 	}
 	if s.known == nil {
-		s.known = map[string]*Pipeline{}
+		s.known = map[string]known{}
 	}
 	if s.shared == nil {
 		if s.shared = applied(s.options).shared; s.shared == nil {
@@ -113,14 +156,15 @@ func (s *Set) put(document *policy.Document, plans []*pipeline.Plan) (changed []
 		}
 	}
 	var list []runner.Rebinding
-	var added []*Pipeline
+	members, added := make([]*member, len(plans)), make([]bool, len(plans))
 	for i, plan := range plans {
-		p := s.known[plan.Name()]
-		if p == nil {
+		if members[i] = s.of(plan.Name()); members[i] == nil {
 			set := applied(s.options)
-			p = newPipeline(runner.New(plan.Name(), &set.Settings, s.shared), set)
-			added = append(added, p)
+			members[i] = &member{newPipeline(runner.New(plan.Name(), &set.Settings, s.shared), set), map[*setListener]func(){}}
+			members[i].pipeline.engine.Owner = members[i]
+			added[i] = true
 		}
+		p := members[i].pipeline
 		list = append(list, runner.Rebinding{Pipeline: p.engine, Plan: plan, About: origin{&document.Policies[i], document}})
 		next[plan.Name()] = p
 		switch {
@@ -139,17 +183,26 @@ func (s *Set) put(document *policy.Document, plans []*pipeline.Plan) (changed []
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, p := range added {
-		s.known[p.Name()] = p
-		for l, stops := range s.listeners {
-			stops[p] = l.listen(p)
+	for i, x := range members {
+		s.known[x.pipeline.Name()] = known{active: x}
+		if !added[i] {
+			continue
+		}
+		for l := range s.listeners {
+			x.stops[l] = l.listen(x.pipeline)
 		}
 		if s.trace != nil {
-			p.engine.Trace(s.trace.recorder, true)
+			x.pipeline.engine.Trace(s.trace.recorder, true)
 		}
 	}
 	s.pipelines.Store(&next)
 	s.document.Store(document)
+	s.digest.Store(&digest)
+	for x := range s.members() {
+		if name := x.pipeline.Name(); next[name] == nil {
+			s.known[name] = known{left: weak.Make(x)}
+		}
+	}
 	return changed, all, nil
 }
 
@@ -218,21 +271,23 @@ func (s *Set) Observe(o Observer) (stop func()) {
 func (s *Set) listen(listen func(*Pipeline) func()) (stop func()) {
 	s.change.Lock()
 	defer s.change.Unlock()
-	stops := make(map[*Pipeline]func(), len(s.known))
-	for _, p := range s.known {
-		stops[p] = listen(p)
-	}
 	l := &setListener{listen}
 	if s.listeners == nil {
-		s.listeners = map[*setListener]map[*Pipeline]func(){}
+		s.listeners = map[*setListener]bool{}
 	}
-	s.listeners[l] = stops
+	s.listeners[l] = true
+	for x := range s.members() {
+		x.stops[l] = listen(x.pipeline)
+	}
 	return func() {
 		s.change.Lock()
 		defer s.change.Unlock()
 		delete(s.listeners, l)
-		for _, stop := range stops {
-			stop()
+		for x := range s.members() {
+			if stop := x.stops[l]; stop != nil {
+				delete(x.stops, l)
+				stop()
+			}
 		}
 	}
 }

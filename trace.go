@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
@@ -150,8 +148,8 @@ func (s *Set) Trace(o TraceOptions) (*Trace, error) {
 		}
 	}
 	taken := s.trace != nil
-	for _, name := range slices.Sorted(maps.Keys(s.known)) {
-		p := s.known[name]
+	for x := range s.members() {
+		p := x.pipeline
 		if taken = taken || !p.engine.Trace(t.recorder, false); taken {
 			break
 		}
@@ -166,8 +164,8 @@ func (s *Set) Trace(o TraceOptions) (*Trace, error) {
 		defer s.change.Unlock()
 		if s.trace == t {
 			s.trace = nil
-			for _, p := range s.known {
-				p.engine.Untrace(t.recorder)
+			for x := range s.members() {
+				x.pipeline.engine.Untrace(t.recorder)
 			}
 		}
 	}

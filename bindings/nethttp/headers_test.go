@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -72,5 +73,20 @@ func TestHeadersOfAnswers(t *testing.T) {
 			assert.Zero(t, upstream.bodies.Load())
 			assert.Equal(t, 1, free(t, p))
 		}
+	}
+}
+
+// TestRefusalOfACostSaysWhatIsFree: with 1 permit free a request of cost 2 is refused, and r is 1.
+func TestRefusalOfACostSaysWhatIsFree(t *testing.T) {
+	for _, settings := range []string{"", ", per: ip", ", wait: 1ms, queue: 1", ", cost: 2", ", algorithm: fixed-window", ", algorithm: sliding-counter", ", algorithm: sliding-log", ", charge: settle"} {
+		synctest.Test(t, func(t *testing.T) {
+			p := policyOf(t, "steps:", "  - limit: {rate: 3/1m"+settings+"}")
+			h := nethttp.NewHandler(says(200, "hello"), p, nethttp.WithCost(func(*http.Request) uint32 { return 2 }))
+			for _, status := range []int{200, 429} {
+				w := serve(h, get(t, "/a"))
+				assert.Equal(t, status, w.Code, settings)
+				assert.Regexp(t, `^"limit";r=1;`, w.Header().Get("RateLimit"), settings)
+			}
+		})
 	}
 }

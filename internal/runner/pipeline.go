@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"weak"
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/adaptive"
@@ -30,6 +31,9 @@ type Pipeline struct {
 	shared     sync.Mutex  // of the other cells that all calls share
 	numbers    atomic.Uint64
 	name       string
+	// Owner is what lives as long as the pipeline, of the public package. Set before the
+	// first use.
+	Owner any
 }
 
 // binding is a plan with the cells of its steps, immutable. A call keeps the
@@ -123,7 +127,7 @@ func (p *Pipeline) configure(plan *pipeline.Plan, about any) CellEvents {
 	l, all := p.bind(plan, about, old)
 	p.layout.Store(l)
 	if old == nil {
-		p.mechanisms.pipelines = append(p.mechanisms.pipelines, p)
+		p.mechanisms.pipelines = append(p.mechanisms.pipelines, weak.Make(p))
 		return all
 	}
 	for _, c := range old.steps {
@@ -188,7 +192,7 @@ func (p *Pipeline) bind(plan *pipeline.Plan, about any, old *binding) (l *bindin
 			c = p.newCells(plan, i, &p.shared)
 		}
 		all = append(all, events...)
-		l.steps[i], l.cells[i], l.at[i] = c, c.one, c.join(p, s.Name)
+		l.steps[i], l.cells[i], l.at[i] = c, c.one, c.join(p, s.Name, plan.Shares(i) != "")
 	}
 	l.leases = leased(plan)
 	h := plan.HedgeIndex()

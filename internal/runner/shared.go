@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"weak"
 
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/pipeline"
@@ -21,12 +22,13 @@ type Mechanisms struct {
 	mu        sync.Mutex // of the bindings of all pipelines
 	shared    map[string]*StepCells
 	made      uint64
-	pipelines []*Pipeline
+	pipelines []weak.Pointer[Pipeline] // those that are gone drop out with the next Configure
 }
 
 // member is a pipeline that has the cells of a step.
 type member struct {
-	pipeline *Pipeline
+	pipeline *Pipeline // nil in the members of a shared mechanism, which keep no pipeline in memory
+	weakly   weak.Pointer[Pipeline]
 	step     string               // the name of the step there
 	waits    *durations.Histogram // of its calls that are over
 }
@@ -45,7 +47,7 @@ func (m *members) all() []member {
 // Hears reports whether a function listens to events of a kind.
 func (m *members) Hears(k decision.Kind) bool {
 	for _, x := range m.all() {
-		if x.pipeline.Hears(k) {
+		if p := x.get(); p != nil && p.Hears(k) {
 			return true
 		}
 	}
@@ -61,25 +63,41 @@ func (m *members) emit(e *Event) {
 
 // emit emits an event of a cell under the names of the pipeline and its step.
 func (x *member) emit(e Event) {
-	e.Policy, e.Step = x.pipeline.name, x.step
-	x.pipeline.Emit(e.Kind, &e)
-}
-
-// join adds a pipeline, or renames its step. The caller holds the lock of the bindings.
-func (m *members) join(p *Pipeline, step string) member {
-	all := slices.Clone(m.all())
-	i := slices.IndexFunc(all, func(x member) bool { return x.pipeline == p })
-	if i < 0 {
-		i, all = len(all), append(all, member{pipeline: p, waits: new(durations.Histogram)})
+	if p := x.get(); p != nil {
+		e.Policy, e.Step = p.name, x.step
+		p.Emit(e.Kind, &e)
 	}
-	all[i].step = step
-	m.list.Store(&all)
-	return all[i]
 }
 
-// part removes a pipeline. The caller holds the lock of the bindings.
+// get returns the pipeline, nil for one that is gone.
+func (x *member) get() *Pipeline {
+	if x.pipeline != nil {
+		return x.pipeline
+	}
+	return x.weakly.Value()
+}
+
+// join adds a pipeline, or renames its step, and returns the member that keeps it. The caller
+// holds the lock of the bindings.
+func (m *members) join(p *Pipeline, step string, shared bool) member {
+	all := slices.Clone(m.all())
+	i := slices.IndexFunc(all, func(x member) bool { return x.get() == p })
+	if i < 0 {
+		i, all = len(all), append(all, member{weakly: weak.Make(p), waits: new(durations.Histogram)})
+	}
+	if all[i].step = step; !shared {
+		all[i].pipeline = p
+	}
+	m.list.Store(&all)
+	mine := all[i]
+	mine.pipeline = p
+	return mine
+}
+
+// part removes a pipeline, or with nil those that are gone. The caller holds the lock of the
+// bindings.
 func (m *members) part(p *Pipeline) {
-	rest := slices.DeleteFunc(slices.Clone(m.all()), func(x member) bool { return x.pipeline == p })
+	rest := slices.DeleteFunc(slices.Clone(m.all()), func(x member) bool { return x.get() == p })
 	m.list.Store(&rest)
 }
 
@@ -129,8 +147,10 @@ func (m *Mechanisms) Configure(list []Rebinding) (CellEvents, error) {
 
 // configure is Configure for a caller that holds the lock.
 func (m *Mechanisms) configure(list []Rebinding) (all CellEvents, err error) {
-	for _, p := range m.pipelines {
-		if slices.ContainsFunc(list, func(x Rebinding) bool { return x.Pipeline == p }) {
+	m.pipelines = slices.DeleteFunc(m.pipelines, func(x weak.Pointer[Pipeline]) bool { return x.Value() == nil })
+	for _, x := range m.pipelines {
+		p := x.Value()
+		if p == nil || slices.ContainsFunc(list, func(x Rebinding) bool { return x.Pipeline == p }) {
 			continue
 		}
 		plan, about := p.Bound()
@@ -148,6 +168,7 @@ func (m *Mechanisms) configure(list []Rebinding) (all CellEvents, err error) {
 		all = append(all, x.Pipeline.configure(x.Plan, x.About)...)
 	}
 	for name, c := range m.shared {
+		c.part(nil)
 		if len(c.all()) == 0 {
 			delete(m.shared, name)
 		}

@@ -304,6 +304,26 @@ describe.each(Object.entries(starts))('%s', (name, start) => {
     ]);
   });
 
+  test('a refusal of a cost above what is free says what is free', async () => {
+    const clock = virtualClock();
+    const steps: Step[] = [
+      { limit: { rate: '3/1m' } },
+      { limit: { rate: '3/1m', cost: 2 } },
+      { limit: { rate: '3/1m', wait: '1ms', queue: 1 } },
+      { limit: { rate: '3/1m', per: 'key' } },
+      { limit: { rate: '3/1m', algorithm: 'fixed-window' } },
+      { limit: { rate: '3/1m', algorithm: 'sliding-log' } },
+      { limit: { rate: '3/1m', algorithm: 'sliding-counter' } },
+    ];
+    for (const step of steps) {
+      const send = await start(pipeline([step], { clock }), work(), { key: () => 'a', cost: () => 2 });
+      for (const status of [200, 429]) {
+        const answer = await send('/');
+        expect([answer.status, answer.headers.get('RateLimit')?.split(';')[1]]).toEqual([status, 'r=1']);
+      }
+    }
+  });
+
   test('keys, costs and requests that pass untouched', async () => {
     const header = (request: { headers?: unknown; req?: unknown }, field: string): string | undefined => {
       const { headers } = (request.headers ? request : request.req) as { headers?: Headers };

@@ -1,34 +1,29 @@
 package serve
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"io"
-	"io/fs"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/mechanisms"
 	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/internal/filewatch"
 	"github.com/sluice-go/sluice/policy"
-	"github.com/sluice-go/sluice/policy/tree"
 )
 
 // watch reads the file again whenever it changes or an operator asks.
 func (s *Server) watch(ctx context.Context) {
-	ticker := time.NewTicker(lookEvery)
+	ticker := time.NewTicker(filewatch.Every)
 	defer ticker.Stop()
-	document, last := newSettled(look(s.config.File)), s.config.Source
+	document := filewatch.New(s.config.File, s.config.Source)
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-s.config.Reload:
-			document.taken(look(s.config.File))
-			last = s.reload(last, true)
+			s.reload(document.Read())
 			s.tls.reload(true)
 			s.operator.reload(true)
 			if file, ok := s.config.Access.(interface{ Reopen() error }); ok {
@@ -37,8 +32,8 @@ func (s *Server) watch(ctx context.Context) {
 				}
 			}
 		case <-ticker.C:
-			if document.changed(look(s.config.File)) {
-				last = s.reload(last, false)
+			if change, ok := document.Changed(); ok {
+				s.reload(change)
 			}
 			s.tls.reload(false)
 			s.operator.reload(false)
@@ -47,45 +42,23 @@ func (s *Server) watch(ctx context.Context) {
 	}
 }
 
-// glance is what tells a changed file without reading it.
-type glance struct {
-	size     int64
-	modified time.Time
-	missing  bool
-}
-
-func look(file string) glance {
-	info, err := os.Stat(file)
-	if err != nil {
-		return glance{missing: true}
-	}
-	return glance{size: info.Size(), modified: info.ModTime()}
-}
-
-// reload reads the file and activates it, or says why not and leaves the old
-// document. It returns what it read last, nil where the file could not be read: when it
-// is back with the same text, the metrics have to say that it is active.
-func (s *Server) reload(last []byte, asked bool) []byte {
-	src, err := read(s.config.File)
-	switch {
-	case err != nil:
-		s.refused("the policy file cannot be read; the old policy stays active", []string{err.Error()})
-		return nil
-	case !asked && bytes.Equal(src, last):
-		return last
+// reload activates what the file has, or says why not and leaves the old document.
+func (s *Server) reload(change filewatch.Change) {
+	if change.Err != nil {
+		s.refused("the policy file cannot be read; the old policy stays active", []string{change.Err.Error()})
+		return
 	}
 	before := s.plans()
-	if err := s.set.Reload(s.config.File, src); err != nil {
+	if err := s.set.Reload(s.config.File, change.Text); err != nil {
 		s.refused("the policy document is refused; the old one stays active", lines(err))
-		return src
+		return
 	}
 	s.meter.reloaded(true)
-	attrs := []any{"policy", s.config.File, "changed", !bytes.Equal(src, last)}
+	attrs := []any{"policy", s.config.File, "changed", !change.Same}
 	if steps := s.anew(before); len(steps) > 0 {
 		attrs = append(attrs, "begin_anew", strings.Join(steps, ", "))
 	}
 	s.log.Info("the policy document is active", attrs...)
-	return src
 }
 
 // plans returns the active plans by their policies.
@@ -136,24 +109,4 @@ func lines(err error) []string {
 		list = append(list, one.Error())
 	}
 	return list
-}
-
-// read reads a document, and a byte more than one may have at most.
-func read(name string) ([]byte, error) {
-	file, err := os.Open(name)
-	if err != nil {
-		return nil, bare(err)
-	}
-	defer file.Close()
-	src, err := io.ReadAll(io.LimitReader(file, tree.MaxBytes+1))
-	return src, bare(err)
-}
-
-// bare is an error of a file without its name, which the log line has.
-func bare(err error) error {
-	var path *fs.PathError
-	if errors.As(err, &path) {
-		return path.Err
-	}
-	return err
 }

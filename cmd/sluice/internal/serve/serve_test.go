@@ -20,6 +20,7 @@ import (
 
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/internal/filewatch"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -180,7 +181,7 @@ func TestFileIsWatched(t *testing.T) {
 		defer stop()
 		go s.watch(ctx)
 		count := func() int {
-			time.Sleep(5 * lookEvery)
+			time.Sleep(5 * filewatch.Every)
 			synctest.Wait()
 			j.mu.Lock()
 			defer j.mu.Unlock()

@@ -19,6 +19,7 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/wholefile"
+	"github.com/sluice-go/sluice/internal/filewatch"
 	"github.com/sluice-go/sluice/policy"
 )
 
@@ -236,14 +237,14 @@ func (k *keeper) load(again *sluice.Set) {
 func readState(name string, most int64) ([]byte, error) {
 	file, err := os.Open(name)
 	if err != nil {
-		return nil, bare(err)
+		return nil, filewatch.Bare(err)
 	}
 	defer file.Close()
 	text, err := io.ReadAll(io.LimitReader(file, most+1))
 	if err == nil && int64(len(text)) > most {
 		err = errLarge
 	}
-	return text, bare(err)
+	return text, filewatch.Bare(err)
 }
 
 // restore takes over all of a file that the document has policies for, or nothing: the
@@ -294,5 +295,5 @@ func (k *keeper) refuse(why error) {
 		return
 	}
 	k.foreign = true
-	k.log.Error("the state file is not used and cannot be moved aside; no state is written", "state", k.state.File, "error", why, "rename", bare(err))
+	k.log.Error("the state file is not used and cannot be moved aside; no state is written", "state", k.state.File, "error", why, "rename", filewatch.Bare(err))
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/sluice-go/sluice/internal/filewatch"
 )
 
 // KeyPair names the PEM files of a certificate, with those between it and the root
@@ -93,7 +95,7 @@ func newTLSFiles(c *TLS, log *slog.Logger, registry prometheus.Registerer) (*tls
 // watch reads files for the first time.
 func (f *tlsFiles) watch(what string, read func() error, files ...string) error {
 	w := &watched{what: what, files: [2]string(files), read: read}
-	w.seen = newSettled(w.look())
+	w.seen = filewatch.NewSettled(w.look())
 	f.all = append(f.all, w)
 	return read()
 }
@@ -103,8 +105,8 @@ func (f *tlsFiles) watch(what string, read func() error, files ...string) error 
 func (f *tlsFiles) reload(asked bool) {
 	for _, w := range f.all {
 		if now := w.look(); asked {
-			w.seen.taken(now)
-		} else if !w.seen.changed(now) {
+			w.seen.Taken(now)
+		} else if !w.seen.Changed(now) {
 			continue
 		}
 		if err := w.read(); err != nil {
@@ -120,10 +122,12 @@ type watched struct {
 	what  string // for the log
 	files [2]string
 	read  func() error
-	seen  *settled[[2]glance]
+	seen  *filewatch.Settled[[2]filewatch.Glance]
 }
 
-func (w *watched) look() [2]glance { return [2]glance{look(w.files[0]), look(w.files[1])} }
+func (w *watched) look() [2]filewatch.Glance {
+	return [2]filewatch.Glance{filewatch.Look(w.files[0]), filewatch.Look(w.files[1])}
+}
 
 // certificate is one of the proxy. Connections that are open keep the one that they
 // began with.

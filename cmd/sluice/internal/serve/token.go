@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"strings"
 	"sync/atomic"
+
+	"github.com/sluice-go/sluice/internal/filewatch"
 )
 
 const (
@@ -30,7 +32,7 @@ type tokens struct {
 	file string
 	log  *slog.Logger
 	list atomic.Pointer[[]token]
-	seen *settled[glance]
+	seen *filewatch.Settled[filewatch.Glance]
 }
 
 // newTokens returns nil where there is neither a file nor a token.
@@ -38,7 +40,7 @@ func newTokens(file, only string, log *slog.Logger) (*tokens, error) {
 	t := &tokens{file: file, log: log}
 	switch {
 	case file != "":
-		t.seen = newSettled(look(file))
+		t.seen = filewatch.NewSettled(filewatch.Look(file))
 		return t, t.read()
 	case only != "":
 		list, err := parseTokens([]byte(only))
@@ -52,7 +54,7 @@ func newTokens(file, only string, log *slog.Logger) (*tokens, error) {
 }
 
 func (t *tokens) read() error {
-	src, err := read(t.file)
+	src, err := filewatch.Read(t.file)
 	if err != nil {
 		return fmt.Errorf("the admin tokens %s: %w", t.file, err)
 	}
@@ -70,10 +72,10 @@ func (t *tokens) reload(asked bool) {
 	if t.file == "" {
 		return
 	}
-	now := look(t.file)
+	now := filewatch.Look(t.file)
 	if asked {
-		t.seen.taken(now)
-	} else if !t.seen.changed(now) {
+		t.seen.Taken(now)
+	} else if !t.seen.Changed(now) {
 		return
 	}
 	if err := t.read(); err != nil {
