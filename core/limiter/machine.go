@@ -263,7 +263,7 @@ func (m *Machine) settle(answer *reducer.Answer, s *State, a *reducer.Action, no
 	case used > uint64(a.Cost):
 		more := used - uint64(a.Cost)
 		charged := min(more, m.algorithm.chargeable(&s.count, now))
-		answer.ID = more - charged
+		answer.Drop(more - charged)
 		if charged > 0 {
 			m.algorithm.charge(&s.count, charged, now)
 			s.recount()
