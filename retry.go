@@ -117,7 +117,7 @@ type retrying struct {
 
 // tally counts how an attempt ended in a budget of tokens.
 func (r *Retrier) tally(c *retrying, outcome reducer.Outcome) {
-	r.budget.Step(reducer.Action{Kind: reducer.Release, Outcome: outcome, Permit: reducer.Permit{ID: c.took}}, r.settings.Now())
+	r.budget.Step(reducer.Action{Kind: reducer.Release, Outcome: outcome}.Returning(c.took), r.settings.Now())
 }
 
 // informed returns the context of the next attempt.
@@ -173,7 +173,7 @@ func (r *Retrier) next(ctx context.Context, c *retrying, value any, err error) (
 	c.state = next
 	if verdict.Again && r.budget != nil {
 		answer := r.budget.Step(reducer.Action{Kind: reducer.Acquire, Outcome: outcome, Cost: c.state.Attempt - 1}, now)
-		if c.took = answer.ID; answer.Verdict != reducer.Admit {
+		if c.took = answer.Took(); answer.Verdict != reducer.Admit {
 			verdict.Again, verdict.Reason = false, reducer.ReasonBudget
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"strconv"
 	"strings"
@@ -21,13 +22,13 @@ type line struct {
 	Op         string            `json:"op"`
 	ID         json.RawMessage   `json:"id"`
 	Key        string            `json:"key"`
-	Cost       *json.Number      `json:"cost"`
-	Attempt    *json.Number      `json:"attempt"`
+	Cost       json.RawMessage   `json:"cost"`
+	Attempt    json.RawMessage   `json:"attempt"`
 	Attributes map[string]string `json:"attributes"`
 	Deadline   json.RawMessage   `json:"deadline"`
 	Outcome    string            `json:"outcome"`
 	RetryAfter json.RawMessage   `json:"retry_after"`
-	Used       *json.Number      `json:"used"`
+	Used       json.RawMessage   `json:"used"`
 	Policy     json.RawMessage   `json:"policy"`
 }
 
@@ -99,7 +100,7 @@ func decode(src []byte, l *line) error {
 	decoder := json.NewDecoder(bytes.NewReader(src))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(l); err != nil {
-		return explain(err)
+		return explain(err, src)
 	}
 	if decoder.InputOffset() != int64(len(bytes.TrimRight(src, " \t\r\n"))) {
 		return errors.New("more than one JSON value")
@@ -151,8 +152,8 @@ func (e *event) readCall(l *line) (err error) {
 		return err
 	}
 	e.key, e.attributes, e.cost, e.deadline = l.Key, l.Attributes, 1, -1
-	if l.Cost != nil {
-		if e.cost, err = permits("cost", *l.Cost); err != nil {
+	if present(l.Cost) {
+		if e.cost, err = permits("cost", l.Cost); err != nil {
 			return err
 		}
 	}
@@ -189,9 +190,9 @@ func (e *event) readDone(l *line) (err error) {
 			return err
 		}
 	}
-	if l.Used != nil {
+	if present(l.Used) {
 		e.hasUsed = true
-		if e.used, err = permits("used", *l.Used); err != nil {
+		if e.used, err = permits("used", l.Used); err != nil {
 			return err
 		}
 	}
@@ -201,10 +202,10 @@ func (e *event) readDone(l *line) (err error) {
 // readAttempt reads the number of an attempt. Numbers above the greatest uint32 count
 // as that: no attempt has such a number.
 func (e *event) readAttempt(l *line) error {
-	if l.Attempt == nil {
+	if !present(l.Attempt) {
 		return nil
 	}
-	n, err := strconv.ParseUint(l.Attempt.String(), 10, 64)
+	n, err := strconv.ParseUint(string(l.Attempt), 10, 64)
 	if err != nil && !errors.Is(err, strconv.ErrRange) || n == 0 {
 		return fmt.Errorf("attempt: found %s; allowed: a whole number, 1 or more", l.Attempt)
 	}
@@ -253,8 +254,8 @@ func identity(raw json.RawMessage) (string, error) {
 
 // permits reads a number of permits. Those above every capacity need not be
 // distinguished.
-func permits(field string, n json.Number) (uint32, error) {
-	text := n.String()
+func permits(field string, raw json.RawMessage) (uint32, error) {
+	text := string(raw)
 	cost, err := strconv.ParseUint(text, 10, 64)
 	if err != nil && !errors.Is(err, strconv.ErrRange) {
 		return 0, fmt.Errorf("%s: found %s; allowed: a whole number, 0 or more", field, text)
@@ -323,14 +324,27 @@ func days(text string) (time.Duration, error) {
 }
 
 // explain translates an error of encoding/json into the terms of the log.
-func explain(err error) error {
-	var wrong *json.UnmarshalTypeError
-	if errors.As(err, &wrong) && wrong.Field != "" {
-		return fmt.Errorf("%s: found a %s; allowed: a %s", wrong.Field, wrong.Value, wrong.Type)
+func explain(err error, src []byte) error {
+	var typed *json.UnmarshalTypeError
+	var syntax *json.SyntaxError
+	switch {
+	case errors.As(err, &typed):
+		allowed := "a JSON object"
+		switch {
+		case strings.HasPrefix(typed.Field, "attributes"):
+			allowed = "an object of strings"
+		case typed.Field != "":
+			allowed = "a string"
+		}
+		found := fmt.Sprintf("found a value of the kind %s; allowed: %s", typed.Value, allowed)
+		if typed.Field != "" {
+			found = typed.Field + ": " + found
+		}
+		return errors.New(found)
+	case errors.As(err, &syntax) && syntax.Offset > 0 && int(syntax.Offset) <= len(src) && !strings.Contains(err.Error(), "unexpected end"):
+		return fmt.Errorf("found %q at byte %d; allowed: a JSON object", src[syntax.Offset-1], syntax.Offset)
+	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &syntax):
+		return errors.New("a JSON object that does not end")
 	}
-	text := strings.TrimPrefix(err.Error(), "json: ")
-	if text == "EOF" || text == "unexpected EOF" {
-		text = "a JSON object that does not end"
-	}
-	return errors.New(text)
+	return errors.New(strings.TrimPrefix(err.Error(), "json: "))
 }

@@ -50,10 +50,7 @@ func (s *scanner) field(key []byte, l *line) uint16 {
 		l.Key = string(text)
 		bit = 1 << 3
 	case "cost":
-		var digits json.RawMessage
-		digits, ok = s.number()
-		cost := json.Number(digits)
-		l.Cost = &cost
+		l.Cost, ok = s.number()
 		bit = 1 << 4
 	case "attributes":
 		l.Attributes, ok = s.attributes()
@@ -68,16 +65,10 @@ func (s *scanner) field(key []byte, l *line) uint16 {
 		l.RetryAfter, ok = s.scalar()
 		bit = 1 << 8
 	case "attempt":
-		var digits json.RawMessage
-		digits, ok = s.number()
-		attempt := json.Number(digits)
-		l.Attempt = &attempt
+		l.Attempt, ok = s.number()
 		bit = 1 << 9
 	case "used":
-		var digits json.RawMessage
-		digits, ok = s.number()
-		used := json.Number(digits)
-		l.Used = &used
+		l.Used, ok = s.number()
 		bit = 1 << 10
 	}
 	if !ok {

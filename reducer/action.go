@@ -112,6 +112,15 @@ func (a *Action) Deadline() clock.Mark {
 	return a.Mark
 }
 
+// Returning returns a Release that gives back what an Admit of a budget took.
+func (a Action) Returning(amount uint64) Action {
+	a.ID = amount
+	return a
+}
+
+// Returns returns how much of a budget a Release gives back.
+func (a *Action) Returns() uint64 { return a.ID }
+
 // WithoutBlock returns an Acquire that begins no block where it is refused: as many keys
 // as may be have one.
 func (a Action) WithoutBlock() Action {
@@ -135,7 +144,21 @@ func (a *Action) Flow() uint64 { return a.Generation }
 func (a *Action) Caller() uint64 { return a.ID }
 
 // Permit is what a cell granted, in three words. Only the granting cell interprets
-// the words. The zero value is no permit.
+// the words. The zero value is no permit. The words of answers and of actions that are about no
+// permit have other meanings, which Answer and Action give by their methods and nothing reads otherwise:
+//
+//	Answer to Reject           Mark        RetryAt
+//	Answer to Wait             Mark        Until, the turn
+//	                           ID          the ticket, which Leave and Expire name
+//	                           Generation  WaitEnds
+//	Answer to Settle           ID          Dropped
+//	Admit of a budget          ID          Took
+//	Admit of a hedge to Peek   Mark        Delay
+//	Acquire                    ID          Caller
+//	                           Mark        Deadline
+//	                           Generation  Flow
+//	Release at a budget        ID          Returns
+//	Record                     Mark        when the attempt began
 type Permit struct {
 	// Generation distinguishes permits of one period in a state from those of another.
 	Generation uint64

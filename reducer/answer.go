@@ -125,6 +125,27 @@ func (a Answer) Dropped() uint64 {
 	return a.ID
 }
 
+// Drop makes an answer to a Settle say how many permits were used and not taken.
+func (a *Answer) Drop(permits uint64) { a.ID = permits }
+
+// Take makes an Admit of a budget say how much of the budget it took, in the unit of the budget.
+func (a *Answer) Take(amount uint64) { a.ID = amount }
+
+// Took returns, for an Admit of a budget, how much of the budget it took.
+func (a Answer) Took() uint64 {
+	if a.Verdict != Admit {
+		return 0
+	}
+	return a.ID
+}
+
+// After makes an answer an Admit that says how long to wait before what was asked for.
+func (a *Answer) After(delay time.Duration) { a.Verdict, a.Mark = Admit, clock.Mark(delay) }
+
+// Delay returns, for the answer of a hedge to a Peek, the delay of the next hedge, and false where
+// it is not known.
+func (a Answer) Delay() (time.Duration, bool) { return time.Duration(a.Mark), a.Verdict == Admit }
+
 // WaitEnds returns, for a Wait, the mark at which the wait times out;
 // clock.Never when it has no end.
 func (a Answer) WaitEnds() clock.Mark { return clock.Mark(a.Generation) }

@@ -180,3 +180,30 @@ func TestEffectsForms(t *testing.T) {
 		}
 	}
 }
+
+// The words of answers that are about no permit come out as they went in, and only from the
+// answers that have them.
+func TestWordsOfAnswers(t *testing.T) {
+	var settled, took, delayed reducer.Answer
+	settled.Verdict = reducer.Done
+	settled.Drop(7)
+	took.Verdict = reducer.Admit
+	took.Take(9)
+	delayed.After(time.Second)
+	delay, known := delayed.Delay()
+	if settled.Dropped() != 7 || settled.Took() != 0 || took.Took() != 9 || took.Dropped() != 0 || delay != time.Second || !known {
+		t.Errorf("%+v drops %d and took %d, %+v took %d and drops %d, %+v is delayed by %v, %t",
+			settled, settled.Dropped(), settled.Took(), took, took.Took(), took.Dropped(), delayed, delay, known)
+	}
+	if _, known := settled.Delay(); known {
+		t.Error("an answer that admits nothing has a delay")
+	}
+	a := reducer.Action{Kind: reducer.Release}.Returning(5)
+	if a.Returns() != 5 {
+		t.Errorf("a release returns %d", a.Returns())
+	}
+	w := reducer.Waiting(3, 40, 90)
+	if until, ok := w.Until(); !ok || until != 40 || w.WaitEnds() != 90 || w.ID != 3 {
+		t.Errorf("%+v", w)
+	}
+}

@@ -74,15 +74,15 @@ func (b *tokenBucket) step(answer *reducer.Answer, s *State, a *reducer.Action, 
 		answer.Verdict, answer.Mark, answer.Free = reducer.Admit, now, b.free(left)
 		if a.Kind != reducer.Peek {
 			s.Taken += cost
-			answer.ID = uint64(cost)
+			answer.Take(uint64(cost))
 		}
 	case reducer.Release:
 		answer.Verdict = reducer.Done
 		switch a.Outcome {
 		case reducer.OK:
 			gives := uint64(b.refund)
-			if a.ID > 0 {
-				gives = a.ID
+			if taken := a.Returns(); taken > 0 {
+				gives = taken
 			}
 			s.Taken = taken - uint32(min(gives, uint64(taken)))
 		case reducer.Fail, reducer.Throttle, reducer.Timeout:

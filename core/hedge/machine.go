@@ -20,7 +20,7 @@ import (
 //
 // Observe adds the duration of the first attempt of a round, Value nanoseconds: of one that
 // ended ok, or, with the outcome Cancelled, of one that was cancelled because its hedge won. Peek
-// is answered Admit with the delay of the next hedge in Mark where it is known,
+// is answered Admit with the delay of the next hedge where it is known,
 // else Done. Record, Release and Acquire are those of the budget; without one every
 // hedge is granted.
 type Machine struct {
@@ -66,12 +66,6 @@ func (m *Machine) Cells() cell.Maker {
 	return cell.Makes(m, cell.Plain[State])
 }
 
-// Delay returns the delay of the next hedge by the answer to a Peek, and false
-// where too few durations are known.
-func Delay(a reducer.Answer) (time.Duration, bool) {
-	return time.Duration(a.Mark), a.Verdict == reducer.Admit
-}
-
 // Init implements reducer.Machine.
 func (m *Machine) Init(clock.Mark) State { return State{} }
 
@@ -92,7 +86,7 @@ func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, out *reducer.
 		return m.observe(s, a.Value, a.Outcome == reducer.Cancelled)
 	case reducer.Peek:
 		if delay, ok := m.delay(s); ok {
-			answer.Verdict, answer.Permit.Mark = reducer.Admit, clock.Mark(delay)
+			answer.After(delay)
 			return answer
 		}
 		answer.Verdict = reducer.Done

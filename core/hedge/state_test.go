@@ -49,7 +49,7 @@ func TestDelayIsTheNearestRank(t *testing.T) {
 				want = recounted(last, int(c.Percentile.Millionths()))
 			}
 			answer := m.Step(&s, reducer.Action{Kind: reducer.Peek}, 9, nil)
-			if got, ok := hedge.Delay(answer); ok != known || got != time.Duration(want) || answer.Changed {
+			if got, ok := answer.Delay(); ok != known || got != time.Duration(want) || answer.Changed {
 				t.Fatalf("seed %d, case %d: delay %v %v of %v, want %v %v", seed, n, got, ok, last, want, known)
 			}
 			restored, err := m.DecodeState(m.AppendState(nil, s))

@@ -61,6 +61,9 @@ func (m *Machine) assert(s *State) {
 		assert.That(cost > 0 && cost <= m.algorithm.capacity(), "limiter: a waiter asks for what can be granted")
 	}
 	m.assertTail(s)
+	if k := &s.line.newest; s.Waiting() > 0 && m.config.Order == Newest && k.holds(max(k.from, s.Last)) {
+		assert.That(m.walkNewest(s, k.cost, max(k.from, s.Last), k.patience) == k.at, "limiter: the answer to a refusal that is kept is that of the queue")
+	}
 }
 
 // assertTail asserts that the turns behind the queue, which are kept between steps, are those of

@@ -9,11 +9,12 @@ import (
 type line struct {
 	queue  Queue
 	tail   tail
+	newest retryNewest
 	streak streak
 }
 
-// forget discards the computed turns of the queue.
-func (l *line) forget() { l.tail = tail{} }
+// forget discards what was computed about the turns of the queue.
+func (l *line) forget() { l.tail, l.newest = tail{}, retryNewest{} }
 
 // find returns the waiter with the ticket, nil for none.
 func (s *State) find(ticket uint64) *Waiter {
@@ -60,6 +61,7 @@ func (m *Machine) acquire(answer *reducer.Answer, s *State, a *reducer.Action, n
 			s.line.queue.DropTo(n-1, reducer.ReasonFull, out)
 		}
 		turn = clock.Never // a newer caller may be served first
+		s.line.forget()
 	} else {
 		m.extend(s, a.Cost)
 	}

@@ -192,6 +192,9 @@ func (m *Machine) ask(answer *reducer.Answer, s *State, a *reducer.Action, now c
 		took = m.algorithm.take(&s.count, a.Cost, now)
 	}
 	if took {
+		if m.config.Order == Newest {
+			s.recount() // of those that wait
+		}
 		answer.Verdict, answer.Permit = reducer.Admit, m.algorithm.permit(&s.count, at)
 		return
 	}
@@ -214,12 +217,17 @@ func (m *Machine) refused(answer *reducer.Answer, s *State, a *reducer.Action, n
 // peek answers as TryAcquire at now would, but begins no block: the mark of a refusal
 // that would is the one at which the cost is free.
 func (m *Machine) peek(answer *reducer.Answer, s *State, a *reducer.Action, now clock.Mark) {
-	if s.Waiting() > 0 && s.line.queue.EndsAt() <= now {
-		// Some waits are over that no tick has ended.
-		ended := m.Clone(*s)
-		var out reducer.Out
-		m.endWaits(&ended, now, true, &out)
-		s = &ended
+	if m.behind(s) && s.line.queue.EndsAt() <= now {
+		// Some waits are over that no tick has ended. Newest first, retryNewest skips them.
+		var rest State
+		if n, ok := s.line.queue.Over(now); ok {
+			rest = *s
+			rest.line = &line{queue: s.line.queue.Behind(n), streak: s.line.streak}
+		} else {
+			rest = m.Clone(*s)
+			m.endWaits(&rest, now, true, new(reducer.Out))
+		}
+		s = &rest
 	}
 	if m.block != nil && m.barred(answer, s, a.Cost, now) {
 		return
@@ -255,7 +263,7 @@ func (m *Machine) settle(answer *reducer.Answer, s *State, a *reducer.Action, no
 	case used > uint64(a.Cost):
 		more := used - uint64(a.Cost)
 		charged := min(more, m.algorithm.chargeable(&s.count, now))
-		answer.ID = more - charged
+		answer.Drop(more - charged)
 		if charged > 0 {
 			m.algorithm.charge(&s.count, charged, now)
 			s.recount()

@@ -113,11 +113,41 @@ func (m *Machine) retryAt(s *State, a *reducer.Action, turn, now clock.Mark) clo
 	return at
 }
 
+// retryNewest is the answer to a refusal before a queue that serves the newest waiter first. It
+// is kept between steps, so that a caller that asks again does not walk through the queue.
+type retryNewest struct {
+	cost     uint32
+	patience time.Duration
+	at       clock.Mark
+	// It holds from the mark at which it was computed to the turn of the first waiter or the
+	// first end of a wait.
+	from, until clock.Mark
+}
+
+// holds reports whether the answer is that to a refusal at a mark. The zero value is none.
+func (k *retryNewest) holds(now clock.Mark) bool {
+	return k.from <= now && now <= k.until && now < k.at
+}
+
 // retryNewest returns the least mark at which a newcomer's turn comes within its
 // wait, when the newest waiter is served before it and the waits of the others end.
-// The next waiter blocks those behind it until its wait ends, and their waits end no
-// later.
 func (m *Machine) retryNewest(s *State, cost uint32, now clock.Mark, patience time.Duration) clock.Mark {
+	if s.Waiting() == 0 {
+		return m.walkNewest(s, cost, now, patience)
+	}
+	k := &s.line.newest
+	if k.cost == cost && k.patience == patience && k.holds(now) {
+		return k.at
+	}
+	at := m.walkNewest(s, cost, now, patience)
+	until := min(s.line.queue.EndsAt(), m.algorithm.turn(&s.count, m.next(s).Cost, now))
+	*k = retryNewest{cost, patience, at, now, until}
+	return at
+}
+
+// walkNewest computes retryNewest. The next waiter blocks those behind it until its wait ends;
+// where the waits end in the order of arrival, theirs end no later.
+func (m *Machine) walkNewest(s *State, cost uint32, now clock.Mark, patience time.Duration) clock.Mark {
 	c := s.count.clone()
 	blocked := clock.Always
 	for i := range int(s.Waiting()) {
@@ -130,6 +160,9 @@ func (m *Machine) retryNewest(s *State, cost uint32, now clock.Mark, patience ti
 			}
 			blocked = max(blocked, w.Ends)
 			now = max(now, w.Ends)
+			if s.line.queue.InOrder() {
+				break
+			}
 			continue
 		}
 		if at < turn {

@@ -35,7 +35,15 @@ const (
 
 // Attempt is what one attempt holds at the steps that it passes.
 type Attempt struct {
-	Slots [MaxSteps]reducer.Permit // permits, tickets of phantoms, deadlines of timeouts
+	// Slots are the permits of steps that gave one, and by their words of others
+	//
+	//	a wait, a phantom's too   ID the ticket, Generation the end of the wait
+	//	a timeout                 Mark the deadline
+	//	a retry                   Mark the deadline, Generation since when the round waits,
+	//	                          ID what the latest retry took of its budget
+	//	a hedge                   ID what the hedge took of its budget
+	//	a chaos step              ID that the attempt is held, Mark the end of the latency
+	Slots [MaxSteps]reducer.Permit
 
 	Started clock.Mark    // when the attempt was admitted, clock.Always before
 	Until   clock.Mark    // end of the wait, or start of the next attempt

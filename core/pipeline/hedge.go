@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
-	"github.com/sluice-go/sluice/core/hedge"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -60,7 +59,7 @@ func (p *Plan) delay(h Host, c *Call) (delay time.Duration, known bool) {
 	case p.skips(h, c, p.hedge):
 		return 0, false
 	}
-	return hedge.Delay(h.Ask(0, p.hedge, reducer.Action{Kind: reducer.Peek}))
+	return h.Ask(0, p.hedge, reducer.Action{Kind: reducer.Peek}).Delay()
 }
 
 // HedgeNow reports whether a hedge that starts all attempts at once must start
@@ -83,7 +82,7 @@ func (p *Plan) hedged(c *Call, e *Event) Effect {
 		return Effect{Do: Watch}
 	}
 	effect := p.setOut(c)
-	r.Attempts[len(r.Attempts)-1].Slots[p.hedge].ID = e.Answer.ID // what it returns to the budget
+	r.Attempts[len(r.Attempts)-1].Slots[p.hedge].ID = e.Answer.Took() // what it returns to the budget
 	effect.Do = SetOut
 	return effect
 }

@@ -229,7 +229,7 @@ func (p *Plan) decide(c *Call, e *Event) Effect {
 	shadow := c.InShadow(p.retry)
 	if !e.Open && e.Granted && !shadow {
 		c.Phase = Sleeping
-		c.Slots[p.retry].ID = e.Answer.ID // what the next attempt returns to the budget
+		c.Slots[p.retry].ID = e.Answer.Took() // what the next attempt returns to the budget
 		return Effect{Do: Sleep, At: c.Until}.because(c.Outcome, 0)
 	}
 	why := reducer.ReasonBudget

@@ -175,13 +175,14 @@ func (p *Plan) tally(h Host, c *Call, k uint8) {
 		if p.skips(h, c, i) {
 			continue
 		}
-		switch release.ID = 0; {
+		taken := uint64(0)
+		switch {
 		case k > 1 && i == p.hedgeBudget:
-			release.ID = c.Try(k).Slots[p.hedge].ID
+			taken = c.Try(k).Slots[p.hedge].ID
 		case k <= 1 && i == p.retry:
-			release.ID = c.Slots[i].ID
+			taken = c.Slots[i].ID
 		}
-		h.Ask(0, i, release)
+		h.Ask(0, i, release.Returning(taken))
 	}
 }
 

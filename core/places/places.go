@@ -80,15 +80,17 @@ func (s *Holders) Release(p *reducer.Permit) bool {
 }
 
 // Renew moves the end of the lease of a permit, where it has a lease, and reports whether
-// that changes it. The permit holds places.
+// that changes it. The permit holds places. A lease that is to end at clock.Never is none from
+// then on.
 func (s *Holders) Renew(p *reducer.Permit, until clock.Mark) bool {
 	h := &s.holders[p.ID-1]
 	if h.until == clock.Never || h.until == until {
 		return false
 	}
 	s.unlink(uint32(p.ID))
-	h.until = until
-	s.link(uint32(p.ID))
+	if h.until = until; until != clock.Never {
+		s.link(uint32(p.ID))
+	}
 	return true
 }
 
@@ -127,12 +129,15 @@ func (s *Holders) HeldAt(now clock.Mark) uint32 {
 	return held
 }
 
-// Shift moves the ends of all leases.
+// Shift moves the ends of all leases. One that comes to clock.Never is none from then on.
 func (s *Holders) Shift(by time.Duration) {
 	for i := range s.holders {
 		if h := &s.holders[i]; h.grant != 0 {
 			h.until = h.until.Add(by)
 		}
+	}
+	for s.last != 0 && s.holders[s.last-1].until == clock.Never {
+		s.unlink(s.last)
 	}
 }
 
@@ -167,6 +172,7 @@ func (s *Holders) link(at uint32) {
 func (s *Holders) unlink(at uint32) {
 	h := &s.holders[at-1]
 	*s.later(h.sooner), *s.sooner(h.later) = h.later, h.sooner
+	h.sooner, h.later = 0, 0
 }
 
 // later returns the link from a place to the one whose lease ends next; from 0 it leads to

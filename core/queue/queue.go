@@ -201,6 +201,28 @@ func (q *Queue) Ending(i int) *Waiter {
 // Soonest returns the waiter whose wait ends first, nil for none.
 func (q *Queue) Soonest() *Waiter { return q.Ending(0) }
 
+// Over returns how many waits end before a mark, and true where these are the oldest
+// waiters and no wait ends at the mark itself.
+func (q *Queue) Over(now clock.Mark) (n int, ok bool) {
+	if q.byEnd != nil {
+		return 0, false
+	}
+	n, at := slices.BinarySearchFunc(q.waiters(), now, func(w Waiter, now clock.Mark) int { return cmp.Compare(w.Ends, now) })
+	return n, !at
+}
+
+// Behind returns a queue without the n oldest waiters, to be read. It shares the memory of q.
+func (q *Queue) Behind(n int) Queue {
+	rest := Queue{buffer: q.buffer, head: q.head + n, serial: q.serial}
+	if rest.Len() > 0 {
+		rest.cost = q.cost
+		for i := range n {
+			rest.cost -= uint64(q.At(i).Cost)
+		}
+	}
+	return rest
+}
+
 // InOrder reports whether waits end in the order of arrival.
 func (q *Queue) InOrder() bool { return q.byEnd == nil }
 
