@@ -311,7 +311,11 @@ func compared(where string, lines []string) (all []string) {
 		if late && strings.HasSuffix(line, " shadow") {
 			continue
 		}
-		all = append(all, line)
+		at := len(all)
+		for ends := strings.HasSuffix(line, " soft"); ends && at > 0 && line < all[at-1] && strings.HasPrefix(all[at-1], words[0]+" "); {
+			at-- // two soft limits of one mark
+		}
+		all = slices.Insert(all, at, line)
 	}
 	if strings.HasSuffix(where, " ") || strings.HasSuffix(where, " change") {
 		slices.Sort(all)
