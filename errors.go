@@ -379,14 +379,15 @@ func (s *settings) Classify(ctx context.Context, err error) (o reducer.Outcome, 
 	var own Outcomer
 	outcomer := errors.As(err, &own)
 	inner, refused := own.(*RejectedError)
+	_, late := own.(*TimeoutError)
 	var carrier RetryAfterer
 	switch {
+	case late: // what an attempt inside asked for before the cut is none of the timeout's
 	case refused:
 		after, hasRetryAfter = inner.Delay()
 	case errors.As(err, &carrier):
 		after, hasRetryAfter = carrier.RetryAfter()
 	}
-	_, late := own.(*TimeoutError)
 	if outcomer && !(s.classifies() && (refused || late)) {
 		if o = runner.Classified(own.Outcome()); o != 0 {
 			return o, hasRetryAfter, after

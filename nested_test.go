@@ -132,6 +132,31 @@ func TestNestedMechanisms(t *testing.T) {
 	}
 }
 
+// TestNestedTimeoutAsksForNoDelay has an inner policy cut after an attempt that said when to
+// come back: the outer retry waits its backoff.
+func TestNestedTimeoutAsksForNoDelay(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		inner := guarded(t, []string{"timeout: 2s", "retry: {attempts: 2, backoff: {constant: 1s}, jitter: none}"})
+		outer := guarded(t, []string{"retry: {attempts: 2, backoff: {constant: 1s}, jitter: none}"})
+		j := listen(outer)
+		_, err := sluice.Do(t.Context(), outer, inside(inner, func(ctx context.Context) (int, error) {
+			_, _ = elapse(ctx, 500*time.Millisecond)
+			return 0, sluice.Throttle(errBoom, time.Second)
+		}))
+		require.Error(t, err)
+		assert.Equal(t, []string{"0s admit 1", "2s retry 1 fail until 3s", "3s admit 2", "5s end 2 fail attempts"}, j.all())
+
+		stubborn := sluice.Wrap(inner, func(ctx context.Context) (int, error) {
+			<-ctx.Done()
+			return 0, sluice.Throttle(errBoom, time.Minute)
+		})
+		j.take()
+		_, err = sluice.Do(t.Context(), outer, stubborn)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.Equal(t, "7s retry 1 fail until 8s", j.all()[1])
+	})
+}
+
 // TestClassifyIsAskedAboutNestedRefusals has a user's classifier call a refusal a
 // failure.
 func TestClassifyIsAskedAboutNestedRefusals(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/sluice-go/sluice/core/fallback"
+	"github.com/sluice-go/sluice/reducer"
 )
 
 // MapResult returns fn with another result: f gets the value and the error of each call
@@ -57,8 +58,8 @@ func FallbackIf[T any](matches func(error) bool, f func(ctx context.Context, err
 	return Fallback[T]{matches, f}
 }
 
-// FallbackOf replaces what the fallback of the active policy replaces: a refusal, and an
-// error whose outcome is fail, throttle or timeout. answer makes a value of the fallback
+// FallbackOf replaces what the fallback of the active policy replaces: a refusal, but not of
+// a call that the policy denies, and an error whose outcome is fail, throttle or timeout. answer makes a value of the fallback
 // that the policy document has. Where the policy has none, nothing is replaced. Which
 // outcome an error has is what WithClassify and Outcomer say.
 func FallbackOf[T any](p *Pipeline, answer func(FallbackConfig) (T, error)) Fallback[T] {
@@ -66,8 +67,13 @@ func FallbackOf[T any](p *Pipeline, answer func(FallbackConfig) (T, error)) Fall
 		if p.Fallback() == nil {
 			return false
 		}
+		// Of this policy: what one inside the function ended with is an outcome.
+		var refused *RejectedError
+		if errors.As(err, &refused) && refused.Policy == p.Name() {
+			return refused.Reason != reducer.ReasonDenied
+		}
 		var gaveUp *RetryError
-		if errors.Is(err, ErrRejected) || errors.As(err, &gaveUp) {
+		if errors.As(err, &gaveUp) && gaveUp.Policy == p.Name() {
 			return true
 		}
 		outcome, _, _ := p.engine.API.Classify(context.Background(), err)

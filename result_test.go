@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/core/condition"
+	"github.com/sluice-go/sluice/reducer"
 )
 
 func TestMapResult(t *testing.T) {
@@ -122,6 +124,16 @@ policies:
 			require.ErrorIs(t, err, c.err)
 			assert.Equal(t, c.value, value)
 		}
+		// What an inner policy ends with is an outcome of the attempt, and a call that is denied has no fallback.
+		inner := guarded(t, []string{"retry: {attempts: 1}"}, sluice.WithClassifyResult(func(string, any, error) reducer.Outcome { return reducer.Fail }))
+		around, err := sluice.New(sluice.Policy{Name: "around", Steps: p.Plan().Policy().Steps[1:], Fallback: p.Fallback(),
+			Deny: condition.Condition{{All: []condition.Entry{{Attribute: "key", Values: []string{"a"}}}}}})
+		require.NoError(t, err)
+		ignored := sluice.Wrap(inner, func(context.Context) (string, error) { return "", sluice.Ignore(errBoom) })
+		_, err = sluice.WrapFallback(sluice.Wrap(around, ignored), sluice.FallbackOf(around, answer))(t.Context())
+		require.ErrorIs(t, err, errBoom)
+		_, err = sluice.WrapFallback(sluice.WrapWith(around, sluice.Request{Key: "a"}, ignored), sluice.FallbackOf(around, answer))(t.Context())
+		require.ErrorIs(t, err, sluice.ErrRejected)
 		none := set.Pipeline("none")
 		f := sluice.WrapFallback(sluice.WrapWith(none, sluice.Request{Cost: 2}, func(context.Context) (string, error) { return "", nil }), sluice.FallbackOf(none, answer))
 		_, err = f(t.Context())

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/eval"
@@ -169,6 +168,3 @@ func comparable(t *testing.T, line []byte) string {
 	}
 	return string(text)
 }
-
-var _ = slices.Sort[[]string]
-var _ time.Duration

@@ -13,6 +13,7 @@
 #
 #   SLUICE_SEED=9000 SLUICE_SEEDS=200 SLUICE_CASES=2000 go test -tags=sluice_assert -timeout=0 -run 'TestOracle|TestRunnerAgreesWithEval' ./eval .
 #   SLUICE_SEED=9000 SLUICE_SEEDS=200 SLUICE_CASES=12 go test -tags=sluice_assert -timeout=0 -run TestEngines ./cmd/sluice/internal/cli
+#   SLUICE_SEED=9000 SLUICE_SEEDS=200 SLUICE_CASES=300 go test -tags=sluice_assert -timeout=0 -run 'TestDriverAgreesWithEval|TestNestedAgrees' ./js
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 need_go
@@ -29,7 +30,7 @@ c_compiler || {
 }
 
 # The packages with tests that read SLUICE_SEED.
-mapfile -t random < <(git grep -lE 'testenv\.(Seed|Times|Cases)\(' -- '*_test.go' |
+mapfile -t random < <(git grep -lE 'testenv\.(Seed|Times|Cases|Draws)\(' -- '*_test.go' |
 	sed 's,^,./,; s,/[^/]*$,,' | sort -u)
 # shellcheck disable=SC2206 # a list of words
 packages=(${PACKAGES:-${random[@]}})

@@ -185,8 +185,12 @@ func (r *run) softs(f func(k uint8, i int, at clock.Mark, warned *uint16)) {
 		return
 	}
 	plan := r.layout.plan
+	var k uint8
+	// Elsewhere the attempts of the round before are over.
+	if phase := r.call.Phase; phase == pipeline.Running || phase == pipeline.Racing {
+		k = min(r.attemptNo, r.call.Tries())
+	}
 	for i := range plan.Len() {
-		k := min(r.attemptNo, r.call.Tries())
 		if at := plan.SoftAt(&r.call, k, i); at != clock.Never && r.warned&(1<<i) == 0 {
 			f(k, i, at, &r.warned)
 		}

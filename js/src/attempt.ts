@@ -3,11 +3,19 @@ import type { Attempt } from './types.js';
 
 /**
  * Runs a function and settles as it does, or rejects with the reason of the signal as
- * soon as that is aborted. What the function does after that is dropped.
+ * soon as that is aborted. What the function does after that is dropped. `left` is called at the abort itself, before
+ * anything that follows from it.
  */
-export function untilAborted<T>(signal: AbortSignal, work: () => T | PromiseLike<T>): Promise<T> {
+export function untilAborted<T>(
+  signal: AbortSignal,
+  work: () => T | PromiseLike<T>,
+  left?: () => void,
+): Promise<T> {
   return new Promise((resolve, reject) => {
-    const abort = (): void => reject(signal.reason);
+    const abort = (): void => {
+      left?.();
+      reject(signal.reason);
+    };
     if (signal.aborted) {
       abort();
       return;

@@ -31,6 +31,7 @@ import type {
   Classifier,
   CommonOptions,
   Duration,
+  Reason,
   Rejection,
   Share,
   Task,
@@ -269,10 +270,10 @@ export class CircuitBreaker extends Cell<BreakerPass, CallOptions> {
     super.react();
   }
 
-  protected override changed(mode: number): void {
+  protected override changed(mode: number, reason: Reason): void {
     const { wakes, clock, emitter } = this.common;
     const state = MODES[mode] as BreakerState;
-    this.tell('change', { state });
+    this.tell('change', { state, reason: reason || undefined });
     if (state !== 'open' || !emitter.heard) return;
     // While there is a listener, the end of the open time is emitted when it comes. The microsecond is for rounding.
     const now = clock.now();

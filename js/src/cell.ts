@@ -92,7 +92,7 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
   protected abstract admitted(words?: Int32Array, at?: number, waiter?: Waiter<P>): P;
   /** Returns the permit that was granted to a waiter that had left. */
   protected abstract refund(granted: Held, cost: number): void;
-  /** Ends what was admitted. `threw` distinguishes an error that is undefined from no error. */
+  /** Ends what was admitted, the first time. `threw` distinguishes an error that is undefined from no error. */
   protected settle?(pass: P, threw: boolean, error: unknown, value: unknown, signal?: AbortSignal): void;
   /** Whether a refusal may concern others, or change what the next step needs. */
   protected get reacts(): boolean {
@@ -104,8 +104,8 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
   }
   /** The first caller begins to wait, or the last one no longer waits. */
   protected held?(waits: boolean): void;
-  /** A breaker has changed its mode. */
-  protected changed?(mode: number): void;
+  /** A breaker has changed its mode, and why, empty where no reason is known. */
+  protected changed?(mode: number, reason: Reason): void;
 
   /** Until when all calls of the default cost are refused, if nothing but time passes. Undefined takes no memory. */
   protected barred: number | undefined = undefined;
@@ -234,7 +234,9 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
     let value: T;
     try {
       const running = new Running(1, signal, pass);
-      value = await (signal ? untilAborted(signal, () => task(running)) : task(running));
+      // What it holds is free at once: a policy around it may start another call at the abort, which comes here too.
+      const left = (): void => this.settle?.(pass, true, signal?.reason, undefined, signal);
+      value = await (signal ? untilAborted(signal, () => task(running), left) : task(running));
     } catch (error) {
       this.settle?.(pass, true, error, undefined, signal);
       throw error;
@@ -437,10 +439,11 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
       const caller = records[at + PERMIT_WORDS] as number;
       const what = records[at + PERMIT_WORDS + 1] as number;
       const kind = what & 0xff;
+      const reason = REASONS[(what >> 8) & 0xff] as Reason;
       if (kind === EFFECT_LAPSE) this.tell('lapse');
       else if (kind === EFFECT_GRANT) this.grant(caller, records, at);
-      else if (kind === EFFECT_DROP) this.drop(caller, REASONS[(what >> 8) & 0xff] as Reason);
-      else this.changed?.(records[at + 2] as number);
+      else if (kind === EFFECT_DROP) this.drop(caller, reason);
+      else this.changed?.(records[at + 2] as number, reason);
     }
   }
 

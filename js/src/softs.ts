@@ -46,7 +46,9 @@ export class Softs {
   private warnings: Warning[] = [];
   /** By attempts below a hedge, the first step that they have not passed; that of the round as attempt 0. */
   private readonly reached = new Map([[0, 0]]);
-  private latest = 1;
+  /** The attempts that run or wait, and the one that set out last, 0 for none. */
+  private readonly live = new Set<number>();
+  private latest = 0;
   private readonly retry: number;
 
   /** `skips` are the steps that do not apply to the call. */
@@ -64,14 +66,22 @@ export class Softs {
   follow({ kind, attempt, step, shadow, outcome, at }: DecisionRecord): void {
     const { layout, reached, retry } = this;
     if (shadow) return;
-    if (kind === DECISION_HEDGE) reached.set(attempt, layout.hedge + 1);
-    else if (kind === DECISION_WAIT || (kind === DECISION_INJECT && !outcome)) this.pass(attempt, step, at);
-    else if (kind === DECISION_ADMIT) this.pass(attempt, layout.steps.length, at);
-    else if (kind === DECISION_FAILED || kind === DECISION_CANCEL || kind === DECISION_DROP) {
+    if (kind === DECISION_HEDGE) {
+      reached.set(attempt, layout.hedge + 1);
+      this.latest = attempt;
+    } else if (kind === DECISION_WAIT || (kind === DECISION_INJECT && !outcome)) this.pass(attempt, step, at);
+    else if (kind === DECISION_ADMIT) {
+      this.pass(attempt, layout.steps.length, at);
+      this.latest = attempt;
+    } else if (kind === DECISION_FAILED || kind === DECISION_CANCEL || kind === DECISION_DROP) {
+      this.live.delete(attempt);
       this.forget((warning) => warning.attempt === attempt);
     } else if (kind === DECISION_RETRY) {
+      // A refusal that is waited for comes before any other decision.
+      this.pass(0, retry + 1, at);
       // The next attempt passes the steps below the retry again.
       this.forget((warning) => warning.step > retry);
+      this.live.clear();
       reached.clear();
       reached.set(0, retry + 1);
     }
@@ -86,7 +96,7 @@ export class Softs {
   private pass(attempt: number, to: number, at: number): void {
     const { layout, reached, skips } = this;
     const { hedge } = layout;
-    this.latest = attempt;
+    this.live.add(attempt);
     const round = reached.get(0) as number;
     const from = reached.get(attempt) ?? round;
     for (const { index, soft } of layout.softs as NonNullable<Layout['softs']>) {
@@ -96,6 +106,11 @@ export class Softs {
     const above = hedge < 0 ? to : Math.min(to, hedge);
     if (above > round) reached.set(0, above);
     if (hedge >= 0 && to > hedge) reached.set(attempt, to);
+  }
+
+  /** The lowest attempt, as a timeout that cuts all of them tells. */
+  private get lowest(): number {
+    return this.live.size ? Math.min(...this.live) : this.latest;
   }
 
   private warn(step: number, attempt: number, at: number): void {
@@ -111,7 +126,7 @@ export class Softs {
           at,
           step: layout.steps[step]?.name,
           key: call.options?.key,
-          attempt: attempt || this.latest,
+          attempt: attempt || this.lowest || undefined,
           soft: true,
         });
       },

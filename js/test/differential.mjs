@@ -20,6 +20,11 @@ const { outputFiles } = await build({
       name: 'inline',
       setup({ onResolve, onLoad }) {
         onResolve({ filter: /^inline:/ }, ({ path }) => ({ path: path.slice(7), namespace: 'inline' }));
+        // A virtual clock calls back at any mark, and the whole milliseconds of timers are no part of what is compared.
+        onLoad({ filter: /src\/wakes\.ts$/ }, ({ path }) => ({
+          contents: readFileSync(path, 'utf8').replace('Math.ceil(due - clock.now())', 'due - clock.now()'),
+          loader: 'ts',
+        }));
         onLoad({ filter: /.*/, namespace: 'inline' }, ({ path }) => ({
           contents: readFileSync(`${root}../wasm/${path}.wasm`),
           loader: 'binary',
@@ -65,7 +70,22 @@ async function pass(clock, at) {
 }
 
 /** A decision as a line of the decision log. */
-function lineOf({ kind, at, key, attempt, step, reason, outcome, until, retryAfter, won, dropped, shadow, fallback, soft }) {
+function lineOf({
+  kind,
+  at,
+  key,
+  attempt,
+  step,
+  reason,
+  outcome,
+  until,
+  retryAfter,
+  won,
+  dropped,
+  shadow,
+  fallback,
+  soft,
+}) {
   return JSON.stringify({
     at: textOf(at),
     id: key,
@@ -155,11 +175,164 @@ async function execute({ policy: document, events }) {
   return { lines, left };
 }
 
+/** A mark or a span in milliseconds, to the microsecond. */
+const shown = (millis) => String(Math.round(millis * 1e3) / 1e3);
+
+/** What of a decision is compared. */
+function factsOf({
+  kind,
+  at,
+  attempt,
+  step,
+  reason,
+  outcome,
+  until,
+  retryAfter,
+  won,
+  shadow,
+  fallback,
+  soft,
+  state,
+}) {
+  const refused = kind === 'reject' || kind === 'expire';
+  const words = [shown(at), kind];
+  if (attempt && !refused) words.push(attempt);
+  for (const word of [step, outcome, reason, state]) if (word) words.push(word);
+  if (kind === 'retry') words.push('until', shown(until));
+  if (kind === 'reject' && retryAfter !== undefined) words.push('after', shown(retryAfter));
+  if (won) words.push('won', won);
+  for (const [word, is] of Object.entries({ shadow, fallback, soft })) if (is) words.push(word);
+  return words.join(' ');
+}
+
+/** How a call ended. */
+function resultOf(error) {
+  const { name, step, reason, retryAfter, outcome } = Object(error);
+  if (name === 'RejectedError') {
+    const after = retryAfter === undefined ? '' : ` after ${shown(retryAfter)}`;
+    return `rejected ${step} ${reason}${after}`;
+  }
+  if (name === 'TimeoutError') return `timeout ${step}`;
+  if (name === 'InjectedError') return `error ${outcome}`;
+  return error === GONE ? 'cancelled' : `error ${error}`;
+}
+
+const GONE = new Error('gone');
+
+const MADE = {
+  pipeline: (body, options) => sluice.policy(body, options),
+  limit: (body, options) => sluice.rateLimiter({ ...body, ...options }),
+  breaker: (body, options) => sluice.circuitBreaker({ ...body, ...options }),
+  bulkhead: (body, options) => sluice.bulkhead({ ...body, ...options }),
+  retry: (body, options) => sluice.retry({ ...body, ...options }),
+};
+
+/** The predicates of a program. Those that are wrong leave the default in place. */
+const HOOKS = {
+  throws() {
+    throw new Error('hook');
+  },
+  strange: () => 'nothing',
+  fail: (error) => (error === undefined ? undefined : 'fail'),
+  throttle: (error) => (error === undefined ? undefined : 'throttle'),
+  ignore: (error) => (error === undefined ? undefined : 'ignore'),
+};
+
+/** Runs calls under guards around each other. What an attempt ends with is an error that says so itself. */
+async function nested({ guards, calls, actions, until }) {
+  const clock = virtualClock();
+  const lines = {};
+  const note = (where, text) => {
+    lines[where] ??= [];
+    lines[where].push(text);
+  };
+  const objects = guards.map(({ kind, body, hook, listener, fallback }, i) => {
+    const options = { clock };
+    if (hook) options.outcome = HOOKS[hook];
+    if (fallback) options.fallback = () => -1;
+    const made = MADE[kind](body, options);
+    if (listener) {
+      made.on(() => {
+        throw new Error('listener');
+      });
+    }
+    made.on((decision) => {
+      if (clock.now() < until)
+        note(
+          `${i} ${decision.kind === 'change' ? 'change' : (decision.key ?? '')}`,
+          factsOf(kind === 'pipeline' ? decision : { ...decision, step: undefined }),
+        );
+    });
+    return made;
+  });
+  const controllers = [];
+  const begin = (call) => {
+    const { id, chain, wrap, cost, deadline, attempts, cancel } = call;
+    const controller = new AbortController();
+    controllers.push(controller);
+    const entered = chain.map(() => 0);
+    let tries = 0;
+    const work = ({ signal }) =>
+      new Promise((resolve, reject) => {
+        const { takes, outcome, after } = attempts[Math.min(tries++, attempts.length - 1)];
+        clock.setTimeout(() => {
+          if (outcome === 'ok') resolve(1);
+          else {
+            const error = Object.assign(new Error('wish'), { name: 'InjectedError', outcome });
+            if (after) error.retryAfter = after;
+            reject(error);
+          }
+        }, takes);
+        signal.addEventListener('abort', () => reject(signal.reason));
+      });
+    const layer = (i, signal) => {
+      const at = chain[i];
+      const options = { signal };
+      if (guards[at].kind === 'pipeline') {
+        options.key = `${id}#${entered[i]++}`;
+        if (i === 0 && cost !== 1) options.cost = cost;
+        if (i === 0 && deadline) options.deadline = deadline;
+      }
+      return objects[at].execute(
+        (attempt) => (i + 1 < chain.length ? layer(i + 1, attempt.signal) : work(attempt)),
+        options,
+      );
+    };
+    if (cancel) clock.setTimeout(() => controller.abort(GONE), cancel);
+    const running = wrap
+      ? sluice.wrap(...chain.map((at) => objects[at])).execute(work, { signal: controller.signal })
+      : layer(0, controller.signal);
+    running.then(
+      (value) => note(`call ${id}`, `${shown(clock.now())} ok ${value}`),
+      (error) => note(`call ${id}`, `${shown(clock.now())} ${resultOf(error)}`),
+    );
+  };
+  const act = ({ guard, op, step, to, body }) => {
+    const object = objects[guard];
+    try {
+      const at = step ? object.step(step) : object;
+      if (op === 'configure') object.configure(body);
+      else if (op === 'transition') at.transition(to);
+      else at.reset();
+    } catch {
+      note('actions', `${shown(clock.now())} failed`);
+    }
+  };
+  for (const call of calls) clock.setTimeout(() => begin(call), call.at);
+  for (const action of actions) clock.setTimeout(() => act(action), action.at);
+  await clock.advance(until);
+  for (const controller of controllers) controller.abort(GONE);
+  await settled();
+  const left = objects.reduce((sum, { running = 0 }) => sum + running, 0);
+  for (const object of objects) object.dispose();
+  return { lines, left };
+}
+
 for await (const line of createInterface({ input: process.stdin })) {
   const program = JSON.parse(line);
   let answer;
   try {
-    answer = await execute(program);
+    answer = await (program.events ? execute(program) : nested(program));
   } catch (error) {
     answer = { error: error.stack.replace(/data:[^ )]*/g, '') };
   }

@@ -137,6 +137,23 @@ describe('a retry waits for the refusal of what is inside', () => {
   });
 });
 
+test('what a mechanism inside holds is free when the policy around it cuts the call', async () => {
+  const clock = virtualClock();
+  const outer = pipeline([{ timeout: { after: '1s' } }, { bulkhead: { concurrent: 1, queue: 1 } }], {
+    clock,
+  });
+  const inner = bulkhead({ concurrent: 1, clock });
+  const breaker = circuitBreaker({ window: { consecutive: 1 }, clock });
+  const run = (task: () => unknown): Promise<unknown> =>
+    outer.execute(({ signal }) => breaker.execute(() => inner.execute(task, { signal }), { signal }));
+  const first = run(() => new Promise(() => {}));
+  await clock.advance(500);
+  const second = run(() => 2);
+  await Promise.all([clock.advance(500), expect(first).rejects.toThrow('timed out')]);
+  expect(await second).toBe(2);
+  expect([inner.counts.running, breaker.state]).toEqual([0, 'closed']);
+});
+
 describe('a fallback of the program', () => {
   const steps = [{ limit: '1/1h' }] as const;
   const options = { fallback: (error: unknown) => (error as Error).message };
