@@ -57,6 +57,12 @@
 // not free: a bucket goes into debt, a window or a log counts more than its count.
 // The excess of a fixed window ends with the window.
 //
+// A step ends all waits that are over: it has at most as many effects as the queue has
+// waiters, MaxQueue. Drivers end waits one by one as they are over, so that only a cell
+// that nothing has stepped meanwhile comes to that. A refusal and a peek cost the same however many
+// callers wait, but for the first one after a change: that computes the turns of all waiters where
+// the algorithm has no closed form, and newest first of those that are served in their wait.
+//
 // An encoded state is read under any settings of the queue. It names the algorithm
 // and those settings by which a count is read: of a token bucket interval and burst,
 // of a sliding counter the period, of a leaky bucket the interval, of the others

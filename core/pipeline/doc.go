@@ -15,6 +15,12 @@
 //	   |  +--granted-- waiting |                      |                 entering
 //	   +---------> over <------+----------------------+
 //
+// Where to read: call.go has the states, events and effects; machine.go Advance, the machine
+// itself, of which hedge.go is the part for rounds; take.go the loop that performs effects at
+// a Host; apply.go, price.go, chaos.go and settle.go what conditions, costs, injections and
+// charges add to it; plan.go what a policy compiles to, and the marks at which a call goes on.
+// assert.go says which phase may follow which, and what holds of a call: every test checks it.
+//
 // Each attempt passes the steps below a retry; a call passes those above it once.
 //
 // With a hedge a call passes the steps down to it, and then a round of attempts
