@@ -168,6 +168,30 @@ describe('the options of a mechanism', () => {
       0,
       1_000_000_000n,
     ]);
+    // Where newer settings follow, the time to forget is behind the failures in a row.
+    expect(readAlone({ window: { consecutive: 5, forget: '1m' } }, breakerAlone).values).toEqual([
+      2 | 64,
+      5,
+      60_000_000_000n,
+      0,
+      0,
+      0n,
+      0,
+      0,
+      1,
+      60_000_000_000n,
+      0,
+      0n,
+      0,
+      0,
+      10,
+      0,
+      0n,
+      0,
+      0n,
+      0n,
+      0,
+    ]);
   });
 });
 

@@ -1,7 +1,9 @@
 package random_test
 
 import (
+	"fmt"
 	"math"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -17,6 +19,14 @@ func TestFormat(t *testing.T) {
 	assert.Equal(t, []uint64{0x55cbbfea47335173, 0x992bff5dda4a3790, 0xfef85ae6cb1ab7e}, []uint64{s.Word(), s.Word(), s.Word()})
 	assert.NotEqual(t, random.New(7, "a").Word(), random.New(7, "b").Word())
 	assert.NotEqual(t, random.New(7, "a").Word(), random.New(8, "a").Word())
+}
+
+// TestPage compares the words on the page with those of the stream that it names.
+func TestPage(t *testing.T) {
+	page, err := os.ReadFile("../REFERENCE.md")
+	require.NoError(t, err)
+	s := random.New(7, "arrivals of client web")
+	assert.Contains(t, string(page), fmt.Sprintf("The first words of `arrivals of client web` with seed 7 are `%#x`, `%#x` and `%#x`.", s.Word(), s.Word(), s.Word()))
 }
 
 func TestLogAndExpAreExactToTheLastPlaces(t *testing.T) {

@@ -231,6 +231,7 @@ const breakerOptions: CircuitBreakerOptions = {
 };
 const breaker: CircuitBreaker = circuitBreaker(breakerOptions);
 circuitBreaker({ window: { consecutive: 5 } });
+circuitBreaker({ window: { consecutive: 5, forget: '60s' } });
 circuitBreaker({ window: { calls: 100 } });
 const state: BreakerState = breaker.state;
 const pass: BreakerPass | Rejection = breaker.tryAcquire();
