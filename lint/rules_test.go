@@ -279,6 +279,8 @@ var documentTests = []struct {
 	{"mechanisms: {a: {timeout: 1s}, b: {timeout: 1s}}\npolicies: {p: {steps: [{use: b}]}}", []string{"note unused-mechanism"}},
 	{"policies: {used: {steps: [{timeout: 1s}]}, other: {steps: [{timeout: 1s}]}}\nhttp: {default: other}\nroutes: [{path: /x, policy: used}]", []string{}},
 	{"policies: {p: {steps: [{timeout: 1s}]}}\nroutes: [{path: /**, policy: p}, {path: /admin, policy: p}]", []string{"warning route-unreachable"}},
+	{"policies: {p: {steps: [{timeout: 1s}]}, q: {steps: [{timeout: 2s}]}}\nroutes: [{path: /a, policy: p}, {path: /a, policy: q}, {path: /**, policy: q}]", []string{"warning route-unreachable"}},
+	{"policies: {p: {steps: [{timeout: 1s}]}}\nroutes: [{path: /a/*, policy: p}, {path: /b, policy: p}, {path: /a/x, method: GET, policy: p}, {path: /**, policy: p}]", []string{"warning route-unreachable"}},
 	{"policies: {p: {steps: [{timeout: 1s}]}}\nroutes: [{path: /a%00, policy: p}, {path: /**, policy: p, http: {paths: exact_bytes}}]", []string{"warning route-unreachable"}},
 	{"policies: {p: {steps: [{timeout: 1s}]}}\nroutes: [{path: /**, method: GET, policy: p}, {path: /admin, policy: p}]", []string{"warning no-default-route"}},
 	{"policies: {p: {steps: [{timeout: 1s}], deny: {'cookie:session': old}}}\nroutes: [{path: /shop.v1.Orders/*, policy: p}]\nhttp: {default: deny}", []string{"warning grpc-attribute"}},
