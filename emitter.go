@@ -185,7 +185,8 @@ func (b *Bulkhead) Listen(f func(Event), kinds ...EventKind) (stop func()) {
 }
 
 // Listen calls f for every event of the breaker, or for those of the given kinds, as
-// Limiter.Listen does. Kinds: admit, reject, end, slow, change and configured.
+// Limiter.Listen does. Kinds: admit, reject, end, slow, change, manual for a Reset that
+// changes no mode, and configured.
 func (b *Breaker) Listen(f func(Event), kinds ...EventKind) (stop func()) {
 	return b.events.listen(f, kinds)
 }
