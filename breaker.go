@@ -69,9 +69,13 @@ func (b *Breaker) step(a reducer.Action) (after breaker.Mode) {
 	now := b.settings.Now()
 	b.cell.Step(reducer.Action{Kind: reducer.Tick}, now, &b.out)
 	before, due := b.core.Mode, len(b.out)
+	forgets := a.Kind == reducer.Reset && b.remembers()
 	b.cell.Step(a, now, &b.out)
 	if after = b.core.Mode; after == before {
 		b.out = b.out[:due]
+		if forgets {
+			defer b.events.emit(noContext, now, &Event{Kind: decision.Manual, Action: ActionReset})
+		}
 	}
 	if a.Kind != reducer.Tick && len(b.out) > due {
 		b.unlock(cause{at: len(b.out), manual: true})
@@ -79,6 +83,12 @@ func (b *Breaker) step(a reducer.Action) (after breaker.Mode) {
 		b.unlock(cause{})
 	}
 	return after
+}
+
+// remembers reports whether a reset would forget outcomes, openings or probes.
+func (b *Breaker) remembers() bool {
+	c := b.core
+	return c.Total > 0 || c.Failed > 0 || c.SlowRow > 0 || c.Openings > 0 || c.ProbesOut > 0
 }
 
 // cause is why a change happened, as its event has it.
@@ -364,7 +374,9 @@ func (b *Breaker) Transition(to breaker.Mode) {
 	}
 }
 
-// Reset returns the breaker to its initial state.
+// Reset returns the breaker to its initial state. Where that is another mode, the event is a
+// change; where it is the present one, and outcomes or openings are forgotten, a manual event
+// with the action reset. The reset of a breaker that is as a new one has no event.
 func (b *Breaker) Reset() {
 	if b.settings != nil {
 		b.step(reducer.Action{Kind: reducer.Reset})

@@ -290,3 +290,33 @@ func TestBreakerReportsAllErrors(t *testing.T) {
 		"probes: found 2000; allowed 1 to 1000\n"+
 		"half_open_max: found -1ns; allowed 0 or more")
 }
+
+// TestResetTellsWhatItForgets: a reset that changes no mode is told where it forgets outcomes.
+func TestResetTellsWhatItForgets(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		timed := broken(t, sluice.BreakerConfig{Window: breaker.Time, Span: time.Minute})
+		told := sentencesOf(timed)
+		require.NoError(t, timed.Do(t.Context(), up))
+		timed.Reset()
+		assert.Contains(t, told.take(), "breaker: by hand: reset")
+		b := broken(t, breakerConfig())
+		events := sentencesOf(b, sluice.EventChange, sluice.EventManual)
+		b.Reset()
+		assert.Empty(t, events.take(), "there is nothing to forget")
+		_ = b.Do(t.Context(), func(context.Context) error { return errDown })
+		b.Reset()
+		assert.Equal(t, []string{"breaker: by hand: reset"}, events.take())
+		b.Reset()
+		assert.Empty(t, events.take())
+		for range 2 {
+			_ = b.Do(t.Context(), func(context.Context) error { return errDown })
+		}
+		b.Reset()
+		assert.Len(t, events.take(), 2, "open and closed, and no event beside the change")
+		again := false
+		b.Listen(func(sluice.Event) { again = true; b.Reset() }, sluice.EventManual)
+		_ = b.Do(t.Context(), func(context.Context) error { return errDown })
+		b.Reset()
+		assert.True(t, again, "a listener may reset it")
+	})
+}

@@ -2,6 +2,7 @@ package sluice
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
@@ -94,7 +95,7 @@ func (m *emitter) answered(ctx context.Context, key string, cost uint32, a reduc
 	case reducer.Admit:
 		m.admitted(ctx, key, cost, now)
 	case reducer.Wait:
-		m.emit(ctx, now, &Event{Kind: decision.Wait, Key: key, Cost: cost, Wait: a.WaitEnds().Sub(now)})
+		m.queued(ctx, key, cost, a.WaitEnds(), now)
 		m.passed(ctx, key, cost, now)
 	case reducer.Reject:
 		after, ok := a.RetryAfter(now)
@@ -103,6 +104,16 @@ func (m *emitter) answered(ctx context.Context, key string, cost uint32, a reduc
 		}
 		m.rejected(ctx, key, cost, a.Reason, after, now)
 	}
+}
+
+// queued emits that a caller waits until a mark at the latest, clock.Never for as long as it
+// likes.
+func (m *emitter) queued(ctx context.Context, key string, cost uint32, ends, now clock.Mark) {
+	e := Event{Kind: decision.Wait, Key: key, Cost: cost}
+	if d := ends.Sub(now); ends != clock.Never && d != math.MaxInt64 { // the wait of a Limiter without one
+		e.Wait = d
+	}
+	m.emit(ctx, now, &e)
 }
 
 // rejected emits that a caller is refused. after is negative where it is not known when there
@@ -174,7 +185,8 @@ func (b *Bulkhead) Listen(f func(Event), kinds ...EventKind) (stop func()) {
 }
 
 // Listen calls f for every event of the breaker, or for those of the given kinds, as
-// Limiter.Listen does. Kinds: admit, reject, end, slow, change and configured.
+// Limiter.Listen does. Kinds: admit, reject, end, slow, change, manual for a Reset that
+// changes no mode, and configured.
 func (b *Breaker) Listen(f func(Event), kinds ...EventKind) (stop func()) {
 	return b.events.listen(f, kinds)
 }

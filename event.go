@@ -56,7 +56,7 @@ type Event struct {
 	// the place was held. It is 0 where a Breaker or a Bulkhead had no listener when the
 	// call began and did not need the time.
 	Elapsed time.Duration
-	// Wait is the longest wait of a Wait, how long the wait of a Granted or an Expire
+	// Wait is the longest wait of a Wait, 0 without a bound, how long the wait of a Granted or an Expire
 	// was, the delay of a Retry, the latency of an Inject without an Outcome, and how
 	// long the attempt of a Slow took.
 	Wait time.Duration

@@ -85,6 +85,39 @@ func TestEventsOfALimiter(t *testing.T) {
 	})
 }
 
+// TestWaitWithoutBound: a wait that lasts as long as its caller does has no length in texts, logs
+// and JSON, of a mechanism alone and of a step.
+func TestWaitWithoutBound(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		l, k := limited(t, rate(1, time.Second)), perKey(t, rate(1, time.Second))
+		b, err := sluice.NewBulkhead(places(1, 5))
+		require.NoError(t, err)
+		p := guarded(t, []string{"bulkhead: {concurrent: 1, queue: 5}"})
+		hold := func(context.Context) error { time.Sleep(time.Second); return nil }
+		for _, x := range []struct {
+			source
+			call func()
+		}{
+			{l, func() { _ = l.Wait(t.Context()) }}, {k, func() { _ = k.Wait(t.Context(), "a") }},
+			{b, func() { _ = b.Do(t.Context(), hold) }}, {p, func() { _ = sluice.Run(t.Context(), p, hold) }},
+		} {
+			events := make(chan sluice.Event, 1)
+			x.Listen(func(e sluice.Event) { events <- e }, sluice.EventWait)
+			var all sync.WaitGroup
+			for range 2 {
+				all.Go(x.call)
+			}
+			all.Wait()
+			e := <-events
+			assert.Contains(t, e.String(), "queued without bound")
+			text, err := json.Marshal(e)
+			require.NoError(t, err)
+			assert.NotContains(t, string(text), `"wait":`)
+			assert.NotContains(t, e.LogValue().String(), "wait=2")
+		}
+	})
+}
+
 // TestWrongUsage: a number that is wrong by millions keeps others out for as long as two
 // capacities take to refill at most, whatever the algorithm, and is told.
 func TestWrongUsage(t *testing.T) {

@@ -38,7 +38,11 @@ func (e *Event) what() string {
 	case decision.Admit:
 		return e.attempt("admitted", "starts")
 	case decision.Wait:
-		return e.attempt("queued", "is queued") + fmt.Sprintf(" for at most %s", e.Wait)
+		if text := e.attempt("queued", "is queued"); e.Wait > 0 {
+			return fmt.Sprintf("%s for at most %s", text, e.Wait)
+		} else {
+			return text + " without bound"
+		}
 	case decision.Granted:
 		return e.attempt("granted", "is granted") + fmt.Sprintf(" after waiting %s", e.Wait)
 	case decision.Reject:

@@ -47,7 +47,7 @@ func (l *KeyedLimiter) wait(ctx context.Context, key, name string, n uint32) err
 			return l.refuse(ctx, name, n, answer, bounds, now)
 		}
 		if now == began && turn > now {
-			l.events.emit(ctx, now, &Event{Kind: decision.Wait, Key: name, Cost: n, Wait: bounds.ends.Sub(now)})
+			l.events.queued(ctx, name, n, bounds.ends, now)
 		}
 		if l.settings.shadow {
 			l.events.admitted(ctx, name, n, now)

@@ -21,9 +21,11 @@ func Check(doc *document.Document) Report {
 	}
 	report.Findings = append(report.Findings, checkDefaults(doc)...)
 	report.Findings = append(report.Findings, checkMechanisms(doc)...)
+	crossed := holdingsOf(doc)
 	for i := range doc.Policies {
 		p := &doc.Policies[i]
 		one := CheckPolicy(p)
+		one.Findings = append(one.Findings, checkCrossed(p, crossed)...)
 		if len(doc.Routes) > 0 && !used[p.Name] {
 			one.Findings = append(one.Findings, Finding{
 				Severity: Note, Rule: Unused, Line: p.Line, Column: p.Column,

@@ -30,8 +30,8 @@ func checkRoutes(doc *document.Document) []Finding {
 			find(DeadRoute, r.Line, r.Column, fmt.Sprintf("no request has the path %s: one with it is refused", r.Path), "")
 		default:
 			other := &doc.Routes[by]
-			find(DeadRoute, r.Line, r.Column, fmt.Sprintf("route %d (%s) is the first match of no request: route %d (%s) in line %d matches all of its own", i+1, routeText(r), by+1, routeText(other), other.Line),
-				fmt.Sprintf("routes: [%s, %s]", routeEntry(r), routeEntry(other)))
+			advice, mended := mendRoutes(doc, i, by)
+			find(DeadRoute, r.Line, r.Column, fmt.Sprintf("route %d (%s) is the first match of no request: route %d (%s) in line %d matches all of its own; %s", i+1, routeText(r), by+1, routeText(other), other.Line, advice), mended)
 		}
 	}
 	for i := range doc.Routes {
@@ -46,6 +46,43 @@ func checkRoutes(doc *document.Document) []Finding {
 	last := &doc.Routes[len(doc.Routes)-1]
 	find(NoDefault, last.Line, last.Column, fmt.Sprintf("none of the %d routes matches every path, method and host, and http.default is not there", len(doc.Routes)), "http: {default: deny}")
 	return findings
+}
+
+// mostListed is how many routes a proposal lists. Of a longer list it has the two routes that it
+// is about.
+const mostListed = 10
+
+// mendRoutes returns what to do about a route of which another one matches all requests, in
+// words and as a document: to put it before that one, or, where that leaves another route
+// without requests, to remove it.
+func mendRoutes(doc *document.Document, dead, by int) (advice, mended string) {
+	rest := slices.Delete(slices.Clone(doc.Routes), dead, dead+1)
+	advice, list, two := "remove it", rest, []document.Route{doc.Routes[by]}
+	if moved := slices.Insert(slices.Clone(rest), by, doc.Routes[dead]); reach(doc, moved, by) {
+		advice, list, two = "put it before that one", moved, []document.Route{doc.Routes[dead], doc.Routes[by]}
+	}
+	if len(list) > mostListed {
+		list = two
+	}
+	entries := make([]string, len(list))
+	for i := range list {
+		entries[i] = routeEntry(&list[i])
+	}
+	return advice, "routes: [" + strings.Join(entries, ", ") + "]"
+}
+
+// reach reports whether the route that was put in at a place of a list and the one behind it are
+// first matches. The others are where they were: the first one has none of their requests.
+func reach(doc *document.Document, list []document.Route, at int) bool {
+	with := *doc
+	with.Routes = list
+	after := routes.New(&with)
+	for i := at; i <= at+1; i++ {
+		if _, ok := after.Reachable(i); !ok {
+			return false
+		}
+	}
+	return true
 }
 
 // methodOfGRPC is the path of a method of gRPC, or of all methods of a service, whose

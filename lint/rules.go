@@ -63,6 +63,7 @@ const (
 	Unused           Rule = "unused"
 	UnusedDefaults   Rule = "unused-defaults"
 	UnusedMechanism  Rule = "unused-mechanism"
+	CrossedPlaces    Rule = "places-crossed"
 	DeadRoute        Rule = "route-unreachable"
 	NoDefault        Rule = "no-default-route"
 	GRPCAttribute    Rule = "grpc-attribute"
@@ -199,6 +200,8 @@ func Rules() []RuleInfo {
 			"a setting that nothing has is read as one that applies"},
 		{UnusedMechanism, note, "a mechanism of the document that no policy uses",
 			"a mechanism that nothing uses is read as one that applies"},
+		{CrossedPlaces, warning, "shared bulkheads or adaptive limits that policies take in opposite orders, where a call waits for the second with a place of the first",
+			"each of the calls has the place that another one waits for: none of them goes on until a wait or a timeout ends"},
 		{DeadRoute, warning, "a route that is the first match of no request",
 			"the requests that it names pass another policy"},
 		{NoDefault, warning, "routes that do not match all requests, in a document without http.default",

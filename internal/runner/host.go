@@ -267,7 +267,9 @@ func (r *run) Tell(d *decision.Decision) {
 	}
 	switch d.Kind {
 	case decision.Wait:
-		e.Wait = r.waitEnds.Sub(r.now)
+		if r.waitEnds != clock.Never {
+			e.Wait = r.waitEnds.Sub(r.now)
+		}
 	case decision.Retry:
 		e.Wait, e.Err = d.Until.Sub(r.now), r.last
 	case decision.Failed:

@@ -2,6 +2,7 @@ package presets_test
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -246,6 +247,18 @@ func TestStories(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestGuideOfLLMClients holds what the guide says of the preset, as the command prints it.
+func TestGuideOfLLMClients(t *testing.T) {
+	s, err := presets.Load("llm-provider")
+	require.NoError(t, err)
+	r, err := sim.Run(s, sim.Options{})
+	require.NoError(t, err)
+	guide, err := os.ReadFile("../../docs/llm-clients.md")
+	require.NoError(t, err)
+	counted := r.Client("counted")
+	assert.Contains(t, string(guide), fmt.Sprintf("its own limit refuses %d of %d,%03d calls", counted.Refused, counted.Calls/1000, counted.Calls%1000))
 }
 
 func TestOpen(t *testing.T) {

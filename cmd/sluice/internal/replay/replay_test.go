@@ -99,6 +99,7 @@ func TestReplayIsEval(t *testing.T) {
 			x := result.Recorded(1)
 			assert.Zero(t, x.NowRefused+x.NowAdmitted+x.OtherStep+x.OtherOutcome, src)
 			refused += result.Refused
+			assert.LessOrEqual(t, result.Admitted+result.Refused, result.Calls, "a call counts once:\n%s", src)
 		}
 	}
 	assert.Greater(t, refused, cases/10)

@@ -43,8 +43,8 @@ type Result struct {
 	Calls int `json:"calls"`
 	// Unmatched calls belong to no policy.
 	Unmatched int `json:"unmatched"`
-	// Admitted calls had at least one attempt. Refused ones were refused by a step, at
-	// once or after a wait.
+	// Admitted calls had at least one attempt, and no step refused them later. Refused ones
+	// were refused by a step: at once, after a wait, or at another attempt. A call counts once.
 	Admitted int `json:"admitted"`
 	Refused  int `json:"refused"`
 	// Waited calls were in a queue.
@@ -147,7 +147,7 @@ func (r *Result) finish() {
 	several := slices.ContainsFunc(r.policies, func(name string) bool { return name != "" && name != r.policies[0] })
 	for i, v := range r.verdicts {
 		c := &r.recording.Calls[i]
-		if r.admitted[i] {
+		if r.admitted[i] && !v.Refused {
 			r.Admitted++
 		}
 		if r.waited[i] {
