@@ -52,7 +52,7 @@ type call struct {
 	ID       string   `json:"id"`
 	Chain    []int    `json:"chain"` // the guards, outermost first
 	Wrap     bool     `json:"wrap"`
-	Cost     uint32   `json:"cost"` // at each pipeline
+	Cost     uint32   `json:"cost"`     // at each pipeline
 	Deadline float64  `json:"deadline"` // 0 for none
 	Cancel   float64  `json:"cancel"`   // after At, 0 for never
 	Attempts []ending `json:"attempts"` // of its function, the last one for all that follow
@@ -132,13 +132,19 @@ func moves(t *testing.T, node *runtime, rng *rand.Rand, p nest) bool {
 				return true
 			}
 			starts[start] = true
-			call, passed := id, slices.Contains([]string{"admit", "wait", "expire"}, words[1])
-			// The call at whose end another one goes on steps a guard around both of them, and so does the other one.
-			marks := []string{fmt.Sprint(at, " ", passed, " ", words[0])}
+			call := id
 			if id == "" {
 				call = fmt.Sprint(at, " ", i) // which of the calls it is about is not known
-			} else if passed {
-				marks = append(marks, words[0])
+			}
+			var marks []string
+			if slices.Contains([]string{"admit", "wait", "reject", "expire"}, words[1]) {
+				if marks = append(marks, at+" asks "+words[0]); id != "" {
+					marks = append(marks, "asks "+words[0])
+				}
+			}
+			// The call at whose end another one goes on steps a guard around both of them, and so does the other one.
+			if words[1] != "admit" && words[1] != "wait" {
+				marks = append(marks, at+" ends "+words[0])
 			}
 			for _, mark := range marks {
 				if other, ok := passes[mark]; ok && other != call {
