@@ -186,6 +186,26 @@ func TestSoftLimitIsToldOfOnce(t *testing.T) {
 	})
 }
 
+// TestSoftLimitOfHedgedAttempts has a soft limit between the retry and the hedge: it is that
+// of an attempt that runs or waits, never of one that is over.
+func TestSoftLimitOfHedgedAttempts(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := guarded(t, []string{
+			"retry: {attempts: 3, backoff: {constant: 2s}, jitter: none}", "timeout: {after: 10s, soft: 2s}", "limit: {rate: 1/5s, wait: 10s}", "hedge: {after: 1h, shadow: true}",
+		})
+		j := listen(p)
+		require.Error(t, do(p, func(ctx context.Context) (int, error) {
+			_, _ = elapse(ctx, time.Second)
+			return 0, errBoom
+		}))
+		assert.Equal(t, []string{
+			"0s admit 1", "1s retry 1 fail until 3s",
+			"3s wait 2 limit", "5s timeout 2 timeout soft", "5s admit 2", "6s retry 2 fail until 8s",
+			"8s wait 3 limit", "10s timeout 3 timeout soft", "10s admit 3", "11s end 3 fail attempts",
+		}, j.all())
+	})
+}
+
 // TestSoftLimitIsToldAtItsMark has a listener get the event of a soft limit while the
 // function still runs, and while the call waits.
 func TestSoftLimitIsToldAtItsMark(t *testing.T) {

@@ -91,7 +91,14 @@ func (p nest) settled(chain []int) []int {
 	if hedged < 0 {
 		return chain
 	}
-	inner := slices.DeleteFunc(slices.Clone(chain[hedged+1:]), func(guard int) bool { return has(guard, "wait", "queue") })
+	// In Go an attempt that lost holds its places until its function returns, which is at the same mark.
+	places := func(guard int) bool {
+		return p.Guards[guard].Kind == "bulkhead" || has(guard, "bulkhead", "adaptive")
+	}
+	if places(chain[hedged]) {
+		return chain[hedged : hedged+1]
+	}
+	inner := slices.DeleteFunc(slices.Clone(chain[hedged+1:]), func(guard int) bool { return places(guard) || has(guard, "wait", "queue") })
 	return append(slices.Clone(chain[:hedged+1]), inner...)
 }
 

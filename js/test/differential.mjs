@@ -290,7 +290,7 @@ async function nested({ guards, calls, actions, until }) {
       const options = { signal };
       if (guards[at].kind === 'pipeline') {
         options.key = `${id}#${entered[i]++}`;
-        if (i === 0 && cost !== 1) options.cost = cost;
+        if (cost !== 1) options.cost = cost;
         if (i === 0 && deadline) options.deadline = deadline;
       }
       return objects[at].execute(
