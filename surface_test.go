@@ -36,7 +36,7 @@ func TestSurface(t *testing.T) {
 	const own = "github.com/sluice-go/sluice"
 	exports, public := exported(t, patterns)
 	require.Contains(t, public, own)
-	require.Contains(t, public, own+"/bindings/grpc")
+	require.Subset(t, public, []string{own + "/bindings/grpc", own + "/bindings/nethttp", own + "/bindings/otel", own + "/bindings/prometheus", own + "/bindings/wazero"})
 	from := importer.ForCompiler(token.NewFileSet(), "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
 	for _, path := range public {
 		pkg, err := from.Import(path)
@@ -52,7 +52,8 @@ func TestSurface(t *testing.T) {
 // the patterns.
 func exported(t *testing.T, patterns []string) (exports map[string]string, public []string) {
 	t.Helper()
-	command := exec.Command("go", append([]string{"list", "-export", "-deps", "-json=ImportPath,Export,DepOnly,Name"}, patterns...)...)
+	// With -e a binding that needs a C compiler is left out on a machine without one.
+	command := exec.Command("go", append([]string{"list", "-e", "-export", "-deps", "-json=ImportPath,Export,DepOnly,Name"}, patterns...)...)
 	command.Stderr = os.Stderr
 	out, err := command.Output()
 	require.NoError(t, err)
