@@ -110,7 +110,7 @@ func (m *maker) policy() pipeline.Policy {
 	if m.chance(20) {
 		p.Fallback = &fallback.Config{Status: 503, Body: "later"}
 	}
-	if m.chance(12) && m.has(pipeline.Chaos) {
+	if m.chance(12) {
 		p.Steps = m.added(p.Steps, pipeline.Chaos)
 	}
 	p.Steps = arranged(p.Steps)
@@ -137,9 +137,9 @@ func (m *maker) among(kinds []pipeline.Kind) []pipeline.Kind {
 }
 
 // added returns the steps with one more of the kind at a random place, and
-// without it where that would be a second retry or hedge.
+// without it where that would be a second retry or hedge, or the maker has not the kind.
 func (m *maker) added(steps []pipeline.Step, kind pipeline.Kind) []pipeline.Step {
-	if (kind == pipeline.Retry || kind == pipeline.Hedge) && index(steps, kind) >= 0 {
+	if !m.has(kind) || (kind == pipeline.Retry || kind == pipeline.Hedge) && index(steps, kind) >= 0 {
 		return steps
 	}
 	s := pipeline.Step{Shadow: m.chance(15), Config: m.settings(kind)}
