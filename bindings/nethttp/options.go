@@ -212,7 +212,7 @@ func WithHTTP(bounds policy.HTTP) Option { return func(s *settings) { s.http = &
 // nothing is logged.
 func WithLogger(logger *slog.Logger) Option { return func(s *settings) { s.logger = logger } }
 
-// warnKeyless tells of steps per key where no option returns one.
+// warnKeyless logs the steps per key where no option returns a key.
 func (s *settings) warnKeyless(from *source) {
 	if s.key != nil {
 		return

@@ -11,7 +11,7 @@ import (
 // WarnKeyless logs the steps of a plan that have cells per key, for what calls are guarded
 // without a function that returns one: all of them then have the empty key, unless an override
 // of a call names another. It is an error where they share a cell, and a warning where `missing`
-// says what becomes of them. logger is nil for slog.Default: nobody sees by the answers that
+// says what becomes of them. logger is nil for slog.Default: the answers do not show that
 // all tenants have one limit.
 func WarnKeyless(logger *slog.Logger, plan *pipeline.Plan) {
 	if logger == nil {
