@@ -99,7 +99,7 @@ func Parse(file string, src []byte, options ...Option) (*Set, error) {
 // error. Policies, and the mechanisms that they share, are matched by name and keep their
 // state; pipelines that callers already have use the new steps. One whose policy is no longer in the document keeps
 // its last steps and its state, for those who have it and for the calls under way, until a
-// document has the policy again. When nobody has it and no call runs, the set forgets it, at a
+// document has the policy again. When no caller has it and no call runs, the set forgets it, at a
 // time that is not fixed: a policy that comes back later begins with a new state.
 //
 // An EventAdded, EventReplaced or EventRemoved of the policy says what the document

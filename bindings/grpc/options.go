@@ -53,7 +53,8 @@ func (o clientOption) client(s *settings) { o(s) }
 func (o serverOption) server(s *settings) { o(s) }
 
 // WithKey says whose call it is: the attribute "key" of `per`. Default: the empty key
-// for all.
+// for all; a step with `per: key` is then told when the interceptor is made, at level error to
+// the logger, else to slog.Default.
 func WithKey(key func(*Call) string) Option { return option(func(s *settings) { s.key = key }) }
 
 // WithCost says how many permits of a limit a call takes; each attempt takes them again.
@@ -152,6 +153,13 @@ func WithLogger(logger *slog.Logger) Option {
 // warn logs what cannot take effect: on the side that calls, or is called, and where calls
 // are not repeated.
 func (s *settings) warn(from *source, side, once string) {
+	if s.key == nil {
+		for _, g := range from.All() {
+			if g.pipeline.Err() == nil {
+				guards.WarnKeyless(s.logger, g.view().Plan)
+			}
+		}
+	}
 	if s.logger == nil {
 		return
 	}

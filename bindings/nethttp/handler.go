@@ -66,6 +66,7 @@ func Middleware(p *sluice.Pipeline, options ...Option) func(http.Handler) http.H
 
 func newHandler(next http.Handler, from *source, options []Option) *Handler {
 	h := &Handler{settings: newSettings(true, options), next: next, source: from}
+	h.warnKeyless(from)
 	if h.logger != nil {
 		for _, g := range h.source.All() {
 			if err := g.pipeline.Err(); err != nil {

@@ -1,8 +1,11 @@
 package nethttp_test
 
 import (
+	"bytes"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -51,4 +54,34 @@ func TestNestedTransports(t *testing.T) {
 	assert.Equal(t, sluice.ReasonDeadline, gaveUp.Reason, "the retry-after of an hour is beyond the timeout")
 	assert.Equal(t, 1, gaveUp.Attempts)
 	assert.Equal(t, "closed", p.State()[0].Mode)
+}
+
+// TestKeyless: per key without a function that returns one is told when a handler or transport is
+// made, as an error where nothing says what becomes of a missing key.
+func TestKeyless(t *testing.T) {
+	key := nethttp.WithKey(func(r *http.Request) string { return r.Host })
+	for settings, want := range map[string]string{
+		"per: key":                           "ERROR",
+		"per: [ip, key]":                     "ERROR",
+		"per: key, missing: deny":            "WARN",
+		"per: key, missing: skip":            "WARN",
+		"per: ip":                            "",
+		"per: 'header:x-key', missing: deny": "",
+	} {
+		p := policyOf(t, "steps:", "  - limit: {rate: 1/1m, "+settings+"}")
+		for _, with := range []bool{false, true} {
+			var log bytes.Buffer
+			options := []nethttp.Option{nethttp.WithLogger(slog.New(slog.NewTextHandler(&log, nil)))}
+			if with {
+				options = append(options, key)
+			}
+			nethttp.NewHandler(says(200, ""), p, options...)
+			nethttp.NewTransport(http.DefaultTransport, p, options...)
+			if want == "" || with {
+				assert.Empty(t, log.String(), settings)
+			} else {
+				assert.Equal(t, 2, strings.Count(log.String(), "level="+want), "%s: %s", settings, log.String())
+			}
+		}
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/guards"
 	"github.com/sluice-go/sluice/policy"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -63,7 +64,8 @@ func newSettings(fields bool, options []Option) settings {
 }
 
 // WithKey says whose request it is: the attribute "key" of `per`. Default: the
-// empty key for all.
+// empty key for all; a step with `per: key` is then told when the handler or transport is made, at level error
+// to the logger, else to slog.Default.
 func WithKey(key func(*http.Request) string) Option { return func(s *settings) { s.key = key } }
 
 // WithCost says how many permits of a limit a request takes. 0 takes none.
@@ -209,3 +211,15 @@ func WithHTTP(bounds policy.HTTP) Option { return func(s *settings) { s.http = &
 // WithLogger logs, at level warn, what of a policy cannot take effect here. Default:
 // nothing is logged.
 func WithLogger(logger *slog.Logger) Option { return func(s *settings) { s.logger = logger } }
+
+// warnKeyless logs the steps per key where no option returns a key.
+func (s *settings) warnKeyless(from *source) {
+	if s.key != nil {
+		return
+	}
+	for _, g := range from.All() {
+		if g.pipeline.Err() == nil {
+			guards.WarnKeyless(s.logger, g.view().Plan)
+		}
+	}
+}

@@ -41,7 +41,9 @@ func newTransport(next http.RoundTripper, from *source, options []Option) *Trans
 	if next == nil {
 		next = http.DefaultTransport
 	}
-	return &Transport{settings: newSettings(false, options), next: next, source: from}
+	t := &Transport{settings: newSettings(false, options), next: next, source: from}
+	t.warnKeyless(from)
+	return t
 }
 
 // RoundTrip implements http.RoundTripper. Besides the errors of the round

@@ -36,6 +36,7 @@ func (f *connectionFlags) add(cmd *cobra.Command, c *serve.Config) {
 	flags.DurationVar(&c.ConnectTimeout, "connect-timeout", 10*time.Second, "how long a connection to an upstream may take to be made")
 	flags.DurationVar(&c.IdleTimeout, "idle-timeout", serve.DefaultIdleTimeout, "how long a connection of a client may be idle between requests")
 	flags.DurationVar(&c.UpstreamIdleTimeout, "upstream-idle-timeout", serve.DefaultUpstreamIdleTimeout, "how long an idle connection to an upstream is kept for the next request")
+	flags.BoolVar(&c.NetHTTP, "upstream-net-http", false, "send every request to upstreams by the transport of net/http")
 	flags.IntVar(&c.UpstreamConnections, "upstream-connections", serve.DefaultUpstreamConnections, "how many `CONNECTIONS` to an upstream may be open; 0 for no bound")
 	flags.DurationVar(&c.AbandonedWait, "abandoned-wait", serve.DefaultAbandonedWait, "how long an attempt whose client has left keeps its places while it waits for its answer; 0 closes its connection at once")
 	flags.DurationVar(&c.AbandonedGrace, "abandoned-grace", serve.DefaultAbandonedGrace, "how long places are kept after the connection of such an attempt was closed")
@@ -45,7 +46,7 @@ func (f *connectionFlags) add(cmd *cobra.Command, c *serve.Config) {
 	flags.StringVar(&f.probePath, "probe-path", "", "the `PATH` of probes of each upstream; empty for none")
 	flags.DurationVar(&c.ProbeInterval, "probe-interval", 10*time.Second, "how often each upstream is probed")
 	f.onlySeveral = []string{"eject-after", "eject-for", "eject-share", "probe-path", "probe-interval"}
-	for _, name := range append([]string{"upstream", "max-connections", "max-streams", "max-header-bytes", "max-header-fields", "max-connection-headers", "max-held-headers", "connect-timeout", "idle-timeout", "upstream-idle-timeout", "upstream-connections", "abandoned-wait", "abandoned-grace"}, f.onlySeveral...) {
+	for _, name := range append([]string{"upstream", "max-connections", "max-streams", "max-header-bytes", "max-header-fields", "max-connection-headers", "max-held-headers", "connect-timeout", "idle-timeout", "upstream-idle-timeout", "upstream-connections", "upstream-net-http", "abandoned-wait", "abandoned-grace"}, f.onlySeveral...) {
 		must(cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions))
 	}
 }

@@ -63,6 +63,9 @@ func New(rest *http.Transport, to *url.URL) *Transport {
 	return t
 }
 
+// Over returns a transport of which rest takes every request.
+func Over(rest *http.Transport) *Transport { return New(rest, new(url.URL)) }
+
 // dialer makes connections.
 type dialer func(ctx context.Context, network, address string) (net.Conn, error)
 

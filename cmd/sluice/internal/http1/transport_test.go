@@ -560,3 +560,15 @@ func TestManyAtOnce(t *testing.T) {
 	}
 	all.Wait()
 }
+
+// TestOver: net/http takes a request that the transport would take itself.
+func TestOver(t *testing.T) {
+	at := &url.URL{Scheme: "http", Host: "upstream.test:81"}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://upstream.test:81/x", nil)
+	require.NoError(t, err)
+	rest := &http.Transport{DialContext: new(net.Dialer).DialContext}
+	_, own := New(rest, at).head(nil, req)
+	require.True(t, own)
+	_, own = Over(rest).head(nil, req)
+	require.False(t, own)
+}

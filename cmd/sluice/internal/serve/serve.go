@@ -50,6 +50,8 @@ type Config struct {
 	Headers Headers
 	// UpstreamConnections are at most open to an upstream. 0: no bound.
 	UpstreamConnections int
+	// NetHTTP has the transport of net/http take every request.
+	NetHTTP bool
 	// AbandonedWait and AbandonedGrace say how long an attempt whose client has left keeps
 	// its places, see nethttp.Abandoned. 0: not at all.
 	AbandonedWait, AbandonedGrace time.Duration

@@ -60,7 +60,11 @@ func newUpstream(at *url.URL, c *Config, secure *tls.Config, spares *spares) *up
 		u.slots = newSlots(c.UpstreamConnections, cmp.Or(c.ConnectTimeout, defaultConnectTimeout))
 		transport.DialContext = u.slots.bound(u.reach.dial, func() { u.transport.CloseIdleConnections() })
 	}
-	u.transport = http1.New(transport, u.url)
+	if c.NetHTTP {
+		u.transport = http1.Over(transport)
+	} else {
+		u.transport = http1.New(transport, u.url)
+	}
 	return u
 }
 
