@@ -2,6 +2,7 @@ package sluice_test
 
 import (
 	"context"
+	"log/slog"
 	"runtime"
 	"strings"
 	"sync"
@@ -413,16 +414,20 @@ func TestLimitsBesideDone(t *testing.T) {
 	}
 }
 
-// TestListenNil adds no listener, wherever one can be added.
+// TestListenNil adds no listener, wherever one can be added: one that is called would panic,
+// and be logged at level error.
 func TestListenNil(t *testing.T) {
-	p := guarded(t, []string{"limit: 1/1h"})
-	set := must(sluice.Parse("p.yaml", []byte("version: 1\npolicies: {p: {steps: [{limit: 1/1h}]}}\n")))
-	l, b, w := limited(t, rate(1, time.Hour)), broken(t, breakerConfig()), walled(t, places(1, 0))
-	keyed := must(sluice.NewKeyedLimiter(rate(1, time.Hour)))
-	r, h := sluice.Must(sluice.NewRetry(sluice.RetryConfig{})), sluice.Must(sluice.NewHedge(sluice.HedgeConfig{After: time.Hour}))
+	var logged strings.Builder
+	option := sluice.WithLogger(slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelError})))
+	src := []byte("version: 1\npolicies: {p: {steps: [{limit: 1/1h}]}}\n")
+	p := must(sluice.New(sluice.PolicyOf("p", rate(1, time.Hour)), option))
+	set := must(sluice.Parse("p.yaml", src, option))
+	l, b := must(sluice.NewLimiter(rate(1, time.Hour), option)), must(sluice.NewBreaker(breakerConfig(), option))
+	w, keyed := must(sluice.NewBulkhead(places(1, 0), option)), must(sluice.NewKeyedLimiter(rate(1, time.Hour), option))
+	r, h := must(sluice.NewRetry(sluice.RetryConfig{}, option)), must(sluice.NewHedge(sluice.HedgeConfig{After: time.Hour}, option))
 	for _, stop := range []func(){
 		p.Listen(nil), p.Observe(nil), set.Listen(nil), set.Observe(nil), l.Listen(nil), keyed.Listen(nil), b.Listen(nil), w.Listen(nil),
-		r.Listen(nil, sluice.EventRetry), h.Listen(nil), (*sluice.Pipeline)(nil).Listen(nil), new(sluice.Hedger).Listen(nil),
+		r.Listen(nil), h.Listen(nil), (*sluice.Pipeline)(nil).Listen(nil), new(sluice.Hedger).Listen(nil),
 	} {
 		defer stop()
 	}
@@ -434,4 +439,5 @@ func TestListenNil(t *testing.T) {
 		keyed.Allow("a")
 	}
 	require.NoError(t, set.Reload("p.yaml", []byte("version: 1\npolicies: {p: {steps: [{limit: 2/1h}]}}\n")))
+	assert.Empty(t, logged.String())
 }

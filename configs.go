@@ -120,7 +120,7 @@ type Share = reducer.Share
 // above 400,000, or NaN.
 func Percent(p float64) Share {
 	millionths := math.Round(p * reducer.Whole / 100)
-	if p != 0 && !(p > 0 && millionths >= 1 && p <= 400_000) {
+	if p != 0 && !(millionths >= 1 && p <= 400_000) {
 		return reducer.NoShare()
 	}
 	return reducer.Millionths(uint32(millionths))

@@ -85,10 +85,14 @@ func TestKeyedLimiterOfKeysWithoutEquality(t *testing.T) {
 	type tagged struct{ tag any }
 	mixed, err := sluice.NewKeyedLimiterOf[tagged](rate(1, time.Hour))
 	require.NoError(t, err)
-	for _, tag := range []any{nil, nan, "a", []int{1}, []int{2}, map[string]int{"a": 1}, tagged{[]int{1}}} {
+	for _, tag := range []any{nil, nan, "a", []int{1}, []int{2}, map[string]int{"a": 1}, tagged{[]int{1}}, [1]any{[]int{1}}} {
 		assert.True(t, mixed.Allow(tagged{tag}), "%v", tag)
 		assert.False(t, mixed.Allow(tagged{tag}), "%v", tag)
 	}
+	arrays, err := sluice.NewKeyedLimiterOf[[2]any](rate(1, time.Hour))
+	require.NoError(t, err)
+	assert.True(t, arrays.Allow([2]any{1, []int{1}}))
+	assert.False(t, arrays.Allow([2]any{1, []int{1}}))
 }
 
 // TestKeyedLimiterOfEvents has a listener hear the text of the key.
