@@ -97,7 +97,7 @@ function attributesOf(decision: Decision): Attributes {
   return {
     ...(kind !== 'change' && { 'sluice.decision': nameOf(decision) }),
     ...(step !== undefined && { 'sluice.step': step }),
-    ...(reason !== undefined && { 'sluice.reason': reason }),
+    ...(reason !== undefined && kind !== 'change' && { 'sluice.reason': reason }),
     ...(outcome !== undefined && { 'sluice.outcome': outcome }),
     ...(state !== undefined && { 'sluice.state': state }),
     ...(shadow && { 'sluice.shadow': true }),

@@ -242,7 +242,9 @@ const HOOKS = {
 async function nested({ guards, calls, actions, until }) {
   const clock = virtualClock();
   const lines = {};
+  let over = false;
   const note = (where, text) => {
+    if (over) return;
     lines[where] ??= [];
     lines[where].push(text);
   };
@@ -257,11 +259,10 @@ async function nested({ guards, calls, actions, until }) {
       });
     }
     made.on((decision) => {
-      if (clock.now() < until)
-        note(
-          `${i} ${decision.kind === 'change' ? 'change' : (decision.key ?? '')}`,
-          factsOf(kind === 'pipeline' ? decision : { ...decision, step: undefined }),
-        );
+      note(
+        `${i} ${decision.kind === 'change' ? 'change' : (decision.key ?? '')}`,
+        factsOf(kind === 'pipeline' ? decision : { ...decision, step: undefined }),
+      );
     });
     return made;
   });
@@ -321,6 +322,7 @@ async function nested({ guards, calls, actions, until }) {
   for (const call of calls) clock.setTimeout(() => begin(call), call.at);
   for (const action of actions) clock.setTimeout(() => act(action), action.at);
   await clock.advance(until);
+  over = true;
   for (const controller of controllers) controller.abort(GONE);
   await settled();
   const left = objects.reduce((sum, { running = 0 }) => sum + running, 0);

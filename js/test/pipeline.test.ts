@@ -326,6 +326,14 @@ describe('pipeline', () => {
     await expect(broken.execute(() => Promise.reject(new Error('down')))).rejects.toThrow('mine');
   });
 
+  test('permits that a limit does not take are told', async () => {
+    const p = pipeline([{ limit: { rate: '4/1h', charge: 'settle' } }], { clock: virtualClock() });
+    const told: unknown[] = [];
+    p.on('clamped', ({ step, dropped }) => told.push([step, dropped]));
+    await p.execute(({ used }) => used(100));
+    expect(told).toEqual([['limit', 95]]);
+  });
+
   test('shadow steps emit and enforce nothing', async () => {
     const clock = virtualClock();
     const p = pipeline([{ limit: { rate: '1/1h', shadow: true } }], { clock });

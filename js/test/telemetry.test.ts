@@ -68,6 +68,22 @@ test('decisions, durations and running calls are metrics; keys are not', async (
   expect(found['sluice.calls.running']).toEqual([[{ 'sluice.policy': 'vendor' }, 1]]);
 });
 
+test('a soft limit has a name of its own, and no timeout is counted', async () => {
+  const clock = virtualClock();
+  const found = await metered(async (meterProvider) => {
+    const calls = pipeline([{ timeout: { after: '9s', soft: '2s' } }], { clock });
+    instrument(calls, { meterProvider });
+    const slow = calls.execute(() => new Promise((done) => clock.setTimeout(() => done(1), 3000)));
+    await clock.advance(3000);
+    await slow;
+  });
+  expect(found['sluice.decisions']).toEqual([
+    [{ 'sluice.decision': 'admit' }, 1],
+    [{ 'sluice.decision': 'soft-timeout', 'sluice.step': 'timeout' }, 1],
+    [{ 'sluice.decision': 'end', 'sluice.outcome': 'ok' }, 1],
+  ]);
+});
+
 test('a mechanism alone is told, until it is stopped', async () => {
   const found = await metered(async (meterProvider) => {
     const breaker = circuitBreaker({ window: { consecutive: 1 } });
