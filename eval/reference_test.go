@@ -45,7 +45,9 @@ func TestReference(t *testing.T) {
 			var got bytes.Buffer
 			decide := eval.RunAll
 			if !whole(one[1]) {
-				decide = func(list []pipeline.Policy, o eval.Options, in io.Reader, out io.Writer) error { return eval.Run(list[0], o, in, out) }
+				decide = func(list []pipeline.Policy, o eval.Options, in io.Reader, out io.Writer) error {
+					return eval.Run(list[0], o, in, out)
+				}
 			}
 			if err := decide(policies, o, strings.NewReader(events), &got); err != nil {
 				t.Errorf("%v\n%s", err, one[0])
