@@ -9,7 +9,7 @@ func Docs() *mechanism.Docs {
 		Examples: []string{`{"window":{"calls":100},"minimum":20,"failure_rate":"50%","open":"30s","probes":10}`},
 		Settings: []mechanism.Doc{
 			{
-				Name: "window", Type: "one of `{calls: n}`, `{time: d, buckets: n}`, `{consecutive: n, forget: d}`", Value: `{"calls":100}`, Example: "window: {time: 1m, buckets: 6}",
+				Name: "window", Type: "one of `{calls: n}`, `{time: d, buckets: n}`, `{consecutive: n, forget: d}`", Range: "`calls` 1 to 10,000; `buckets` 1 to 1000, default 10, at least a nanosecond each; `consecutive` 1 to 10,000", Value: `{"calls":100}`, Example: "window: {time: 1m, buckets: 6}",
 				Meaning: "the outcomes that decide: the last n, those of the last time d, or n failures in a row, of which `forget` without a failure sets the count to 0",
 				Larger:  "reacts later, and less to chance",
 				Smaller: "reacts sooner, and more to chance",

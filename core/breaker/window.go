@@ -51,16 +51,20 @@ func (m *Machine) count(s *State, failed, slow bool, now clock.Mark, present uin
 	case Time:
 		return m.countTime(s, failed, slow, present) || changed
 	}
-	return m.countRow(&s.Core, failed, now) || changed
+	switch {
+	case failed:
+		return m.countFailure(&s.Core, now) || changed
+	case s.Failed == 0:
+		return changed
+	}
+	s.Failed, s.Cursor = 0, 0
+	return true
 }
 
-// countRow counts failures in a row, and keeps when the last one was where they are forgotten.
-func (m *Machine) countRow(s *Core, failed bool, now clock.Mark) bool {
+// countFailure counts a failure in a row, and keeps its mark where failures are forgotten.
+func (m *Machine) countFailure(s *Core, now clock.Mark) bool {
 	before, at := s.Failed, s.Cursor
-	if m.forget(s, now); !failed {
-		s.Failed, s.Cursor = 0, 0
-		return before > 0
-	}
+	m.forget(s, now)
 	s.Failed = tally.Inc(s.Failed)
 	if m.config.Forget > 0 {
 		s.Cursor = uint64(now) - uint64(s.Origin)

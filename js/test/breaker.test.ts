@@ -45,6 +45,20 @@ test('as many good probes as asked close it, and its open times come from a list
   expect(breaker.state).toBe('closed');
 });
 
+test('failures in a row are forgotten', async () => {
+  for (const [pause, state] of [
+    [59_999, 'open'],
+    [60_000, 'closed'],
+  ] as const) {
+    const clock = virtualClock();
+    const breaker = circuitBreaker({ window: { consecutive: 2, forget: '60s' }, clock });
+    await expect(breaker.execute(fails)).rejects.toThrow();
+    await clock.advance(pause);
+    await expect(breaker.execute(fails)).rejects.toThrow();
+    expect(breaker.state).toBe(state);
+  }
+});
+
 test('a pass counts once', () => {
   const breaker = circuitBreaker({ window: { consecutive: 2 }, clock: virtualClock() });
   const pass = breaker.tryAcquire();

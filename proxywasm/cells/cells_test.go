@@ -77,7 +77,7 @@ func configs() map[string]mechanism.Config {
 			Open: backoff.Config{Kind: backoff.Constant, Base: 40}},
 		"breaker of failures in a row": breaker.Config{Window: breaker.Consecutive, Count: 2, Probes: 2,
 			Open: backoff.Config{Kind: backoff.Constant, Base: 40}},
-		"breaker that forgets": breaker.Config{Window: breaker.Consecutive, Count: 3, Forget: 30, Probes: 2,
+		"breaker that forgets": breaker.Config{Window: breaker.Consecutive, Count: 2, Forget: 400, Probes: 2,
 			Open: backoff.Config{Kind: backoff.Constant, Base: 40}},
 	}
 	list["bulkhead"] = bulkhead.Config{Concurrent: 3, Lease: 60}
