@@ -89,13 +89,14 @@ func TestEnvoyBootstrap(t *testing.T) {
 }
 
 // TestEnvoyRuns starts Envoy with what the command writes: the whole configuration, and
-// the module.
+// the module. What the filter records in its log is replayed to the same decisions.
 func TestEnvoyRuns(t *testing.T) {
 	envoytest.Need(t)
 	upstream := envoytest.Serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "from upstream") })
 	for _, scheme := range []string{"http", "h2c"} {
 		folder := t.TempDir()
-		code, stdout, stderr := run(limited, "envoy -b -l 127.0.0.1:0 --admin 127.0.0.1:0 -u "+scheme+"://"+upstream.Address()+" --write-wasm "+folder+"/filter.wasm -")
+		recorded := limited + "proxy: {trace: record}\n"
+		code, stdout, stderr := run(recorded, "envoy -b -l 127.0.0.1:0 --admin 127.0.0.1:0 -u "+scheme+"://"+upstream.Address()+" --write-wasm "+folder+"/filter.wasm -")
 		if code != ExitOK {
 			t.Fatalf("code %d, stderr %s", code, stderr)
 		}
@@ -118,6 +119,19 @@ func TestEnvoyRuns(t *testing.T) {
 		}
 		if err := e.Close(); err != nil {
 			t.Error(err)
+		}
+		log, recording := filepath.Join(folder, "envoy.log"), filepath.Join(folder, "trace.ndjson")
+		if err := os.WriteFile(log, []byte(e.Log()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if code, stdout, stderr = run(recorded, "envoy --trace "+log+" -"); code != ExitOK {
+			t.Fatalf("code %d, stderr %s", code, stderr)
+		}
+		if err := os.WriteFile(recording, []byte(stdout), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if code, stdout, stderr = run("", "replay "+recording); code != ExitOK || !strings.Contains(stdout, "3 calls") || !strings.Contains(stdout, "the same                                       3") {
+			t.Errorf("code %d, stdout %s, stderr %s", code, stdout, stderr)
 		}
 	}
 	code, stdout, stderr := run(limited, "envoy --write-wasm "+t.TempDir()+" -")
