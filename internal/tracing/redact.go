@@ -6,7 +6,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"strings"
+
+	"github.com/sluice-go/sluice/policy/secrets"
 )
 
 // Redact says which values are replaced by hashes.
@@ -26,37 +27,12 @@ const (
 // String returns the word of the header.
 func (r Redact) String() string { return [...]string{"secrets", "all", "none"}[r] }
 
-// secretHeaders are the fields of HTTP that carry credentials.
-var secretHeaders = []string{"authorization", "proxy-authorization", "cookie", "set-cookie"}
-
-// secretWords are parts of the names of headers, cookies and queries that carry them.
-var secretWords = []string{"token", "secret", "password", "passwd", "api-key", "apikey", "api_key", "access-key", "access_key", "session", "signature", "credential", "jwt", "csrf"}
-
 // hashes reports whether the values of an attribute are replaced.
 func (r Redact) hashes(name string) bool {
 	if r != RedactSecrets {
 		return r == RedactAll
 	}
-	kind, name, _ := strings.Cut(strings.ToLower(name), ":")
-	switch kind {
-	case "cookie":
-		return true
-	case "header":
-		for _, secret := range secretHeaders {
-			if name == secret {
-				return true
-			}
-		}
-	case "query":
-	default:
-		return false
-	}
-	for _, word := range secretWords {
-		if strings.Contains(name, word) {
-			return true
-		}
-	}
-	return false
+	return secrets.Attribute(name)
 }
 
 // hashMark begins a value that is a hash.

@@ -221,7 +221,7 @@ func (r *reader) proxy(n *tree.Node, p *Proxy) {
 	r.source(f.get("key"), &p.Key)
 	r.source(f.get("cost"), &p.Cost)
 	if n := f.get("trace"); n != nil {
-		p.Trace = Trace(max(r.asWord(n, "off sample request"), 0))
+		p.Trace = Trace(max(r.asWord(n, "off sample request record"), 0))
 	}
 }
 

@@ -174,6 +174,9 @@ const (
 	// TraceRequest traces those that have the header x-sluice-trace, too: in the log, and
 	// in a header of that name of the answer.
 	TraceRequest
+	// TraceRecord writes what every request brought, how it was decided and how it ended to
+	// the log, in lines that sluice replay reads.
+	TraceRecord
 )
 
 // ProxyState says which workers of a proxy share cells.

@@ -52,6 +52,8 @@ type verdict struct {
 	step   int
 	reason reducer.Reason
 	after  time.Duration // of a refusal, negative for none
+	// expired says that the refusal ended a wait.
+	expired bool
 }
 
 // request is a request as the engines see it.

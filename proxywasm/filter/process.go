@@ -451,11 +451,11 @@ func verdictOf(d *decision.Decision) (v verdict, ok bool) {
 	case d.Shadow:
 		return v, false
 	case d.Kind == decision.Admit:
-		return verdict{what: passes}, true
+		return verdict{what: passes, reason: d.Reason}, true
 	case d.Kind == decision.Reject:
-		return verdict{refused, d.Index, d.Reason, d.RetryAfter}, true
+		return verdict{what: refused, step: d.Index, reason: d.Reason, after: d.RetryAfter}, true
 	case d.Kind == decision.Expire:
-		return verdict{refused, d.Index, d.Reason, -1}, true
+		return verdict{what: refused, step: d.Index, reason: d.Reason, after: -1, expired: true}, true
 	}
 	return v, false
 }

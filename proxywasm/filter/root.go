@@ -38,6 +38,7 @@ type root struct {
 	prefix    string
 	seed      cells.Seed
 	traced    uint64 // requests that trace has seen
+	recorder  *recorder
 	ticks     uint32
 	since     uint32 // milliseconds since the metrics were told
 }
@@ -67,6 +68,8 @@ type policy struct {
 	// instant says that a request that passed has nothing to return or to report.
 	instant bool
 	votes   bool
+	// attributes are those that the steps read.
+	attributes []string
 	// sent are the attributes of the steps that a client can send twice, and fields says
 	// that some of them are fields of the header.
 	sent   []string
@@ -96,6 +99,10 @@ func newRoot(id uint32, src []byte) (*root, error) {
 			return nil, err
 		}
 		r.reads.fields = r.reads.fields || p.fields
+		if doc.Proxy.Trace == document.TraceRecord {
+			// The trace has the end of every request.
+			p.instant, p.votes = false, true
+		}
 		r.policies = append(r.policies, p)
 	}
 	// Otherwise the metadata could only name the policy that all requests have anyway.
@@ -140,7 +147,8 @@ func newPolicy(from *document.Policy, key *source, epoch func() time.Duration) (
 			p.votes = true
 		}
 	}
-	for _, attribute := range plan.Attributes() {
+	p.attributes = plan.Attributes()
+	for _, attribute := range p.attributes {
 		p.sends(attribute, key)
 	}
 	for i := plan.Len() - 1; i >= 0; i-- {
@@ -196,6 +204,9 @@ func (p *policy) shares() bool {
 
 // ready makes the engine of a policy.
 func (r *root) ready(p *policy) {
+	if r.recorder == nil {
+		r.recorder = newRecorder(r)
+	}
 	if r.doc.Proxy.State == document.WorkerState {
 		with := &crowd{}
 		if p.shares() {

@@ -39,6 +39,10 @@ type stream struct {
 	trailed bool            // its outcome is in the trailers
 	fields  []string        // about limits, for the answer: names and values
 	trace   string          // for the answer, empty for none
+	// recorded is the number of the call in the trace, 0 for one that is not or no longer
+	// recorded, and came when it came.
+	recorded uint64
+	came     time.Duration
 	// Of the engine.
 	call    *call
 	handle  decision.Handle
@@ -152,7 +156,9 @@ func (v *VM) RequestHeaders(id uint32) abi.Action {
 		r.ready(p)
 		q.readFields()
 	}
+	r.recorder.call(s, q)
 	verdict := p.engine.begin(s, q)
+	r.recorder.decided(s, &verdict, false)
 	r.trace(s, &verdict)
 	switch verdict.what {
 	case waits:
@@ -244,7 +250,9 @@ func (v *VM) ResponseHeaders(id uint32) abi.Action {
 	if s.policy.votes && !s.voted {
 		if o, known := s.outcome(); known {
 			s.voted, s.vote = true, o
-			s.policy.engine.vote(s, o, s.retryAfter(o))
+			after := s.retryAfter(o)
+			s.policy.engine.vote(s, o, after)
+			s.root.recorder.ended(s, o, after)
 		} else {
 			s.trailed = true
 		}
@@ -269,6 +277,10 @@ func (v *VM) Log(id uint32) {
 		case s.voted && s.policy.plan.Settles():
 			o = s.vote
 		}
+		if s.waits {
+			s.root.recorder.ended(s, reducer.Cancelled, 0)
+		}
+		s.root.recorder.ended(s, o, 0)
 		s.policy.engine.end(s, o)
 	}
 	v.forget(s)
@@ -291,6 +303,7 @@ func (v *VM) Tick(id uint32) {
 	if r.since += r.ticks; r.since >= idleTick {
 		r.since = 0
 		r.metrics.flush(r.policies)
+		r.recorder.flush()
 	}
 	if waiting > 0 {
 		period = 0
@@ -302,6 +315,7 @@ func (v *VM) Tick(id uint32) {
 func (v *VM) resume(s *stream, verdict verdict) {
 	abi.SetContext(s.id)
 	s.waits = false
+	s.root.recorder.decided(s, &verdict, true)
 	if s.trace != "" {
 		s.trace = s.tell(&verdict)
 	}

@@ -100,8 +100,8 @@ func (m *maker) policy() pipeline.Policy {
 		// Few mechanisms, several of each.
 		kinds = []pipeline.Kind{of(m, kinds...), of(m, kinds...)}
 	}
-	if m.chance(25) && m.has(pipeline.Hedge) {
-		kinds = append(kinds, pipeline.Hedge)
+	if m.chance(25) {
+		kinds = m.among(append(kinds, pipeline.Hedge))
 		p.Steps = m.added(p.Steps, pipeline.Hedge)
 	}
 	for n := m.upTo(of(m, 1, 2, 3, 5, 7)); n > 0; n-- {
@@ -137,7 +137,7 @@ func (m *maker) among(kinds []pipeline.Kind) []pipeline.Kind {
 }
 
 // added returns the steps with one more of the kind at a random place, and
-// without it where that would be a second retry or hedge, or the maker has not the kind.
+// without it where that would be a second retry or hedge, or one that the case may not have.
 func (m *maker) added(steps []pipeline.Step, kind pipeline.Kind) []pipeline.Step {
 	if !m.has(kind) || (kind == pipeline.Retry || kind == pipeline.Hedge) && index(steps, kind) >= 0 {
 		return steps

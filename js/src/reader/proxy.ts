@@ -56,7 +56,7 @@ export function checkProxy(problems: Problems, n: Node): void {
     if (bits) asInteger(problems, bits, 1, most);
   }
   const trace = fields?.get('trace');
-  if (trace) asWord(problems, trace, ['off', 'sample', 'request']);
+  if (trace) asWord(problems, trace, ['off', 'sample', 'request', 'record']);
   for (const name of ['key', 'cost']) {
     const source = fields?.get(name);
     if (source && isText(problems, source, SOURCE_TEXT) && !SOURCE.test(source.text))

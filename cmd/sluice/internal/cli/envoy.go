@@ -31,6 +31,8 @@ type envoyFlags struct {
 	hops      int
 	wasm      string
 	writeWasm string
+	trace     string
+	worker    uint64
 }
 
 func newEnvoy(env *Env) *cobra.Command {
@@ -46,10 +48,14 @@ With --bootstrap it prints a whole configuration of Envoy in YAML around it: a
 listener, the filter, and the upstream. The address of a client, which per: ip and
 conditions take, is that of its connection; --trusted-hops says how many proxies
 stand in between. With --write-wasm it also writes the module
-of the filter, which is part of this program.`,
+of the filter, which is part of this program.
+
+With --trace it prints the trace that the filter has written to a log of Envoy
+under proxy: {trace: record}, which replay, diff and explain read.`,
 		Example: `  sluice envoy api.yaml > sluice.json
   sluice envoy --bootstrap --upstream http://127.0.0.1:9000 --write-wasm sluice.wasm api.yaml > envoy.yaml
-  envoy --config-path envoy.yaml`,
+  envoy --config-path envoy.yaml
+  sluice envoy --trace envoy.log api.yaml > trace.ndjson && sluice replay trace.ndjson`,
 		Args: withArgs(func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return fmt.Errorf("envoy needs one FILE, found %d", len(args))
@@ -67,7 +73,9 @@ of the filter, which is part of this program.`,
 	flags.IntVar(&f.hops, "trusted-hops", 0, "how many `PROXIES` in front of Envoy each add an address to X-Forwarded-For, 0 to 100")
 	flags.StringVar(&f.wasm, "wasm", "", "the `PATH` of the filter's module where Envoy runs; that of --write-wasm, else sluice.wasm")
 	flags.StringVar(&f.writeWasm, "write-wasm", "", "write the module of the filter to this `PATH`")
-	for _, name := range []string{"upstream", "listen", "admin", "trusted-hops"} {
+	flags.StringVar(&f.trace, "trace", "", "print the trace in this `LOG` of Envoy; - is standard input")
+	flags.Uint64Var(&f.worker, "worker", 0, "the `NUMBER` of the recorder whose lines --trace prints, as the log has it; 0 for all")
+	for _, name := range []string{"upstream", "listen", "admin", "trusted-hops", "worker"} {
 		must(cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions))
 	}
 	return cmd
@@ -76,6 +84,17 @@ of the filter, which is part of this program.`,
 // envoy prints the configuration of the filter, or one of Envoy with it.
 func (e *Env) envoy(cmd *cobra.Command, f *envoyFlags, file string) error {
 	var b envoyBootstrap
+	if f.trace != "" {
+		for _, name := range []string{"bootstrap", "upstream", "listen", "admin", "trusted-hops", "wasm", "write-wasm"} {
+			if cmd.Flags().Changed(name) {
+				return usage(cmd, "--%s does not go with --trace", name)
+			}
+		}
+		return e.envoyTrace(file, f.trace, f.worker)
+	}
+	if cmd.Flags().Changed("worker") {
+		return usage(cmd, "--worker needs --trace")
+	}
 	if f.bootstrap {
 		var err error
 		if b, err = f.check(cmd); err != nil {

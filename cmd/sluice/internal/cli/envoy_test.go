@@ -56,6 +56,8 @@ func TestEnvoyFlags(t *testing.T) {
 		"envoy -b -u http://x -l localhost:80 -":   `--listen is "localhost:80"; ` + address,
 		"envoy -b -u http://x --admin 127.0.0.1 -": `--admin is "127.0.0.1"; ` + address,
 		"envoy --trusted-hops 1 -":                 "--trusted-hops needs --bootstrap",
+		"envoy --worker 1 -":                       "--worker needs --trace",
+		"envoy --trace x -b -":                     "--bootstrap does not go with --trace",
 		"envoy -b -u http://x --trusted-hops -1 -": "--trusted-hops is -1; allowed: 0 to 100",
 	} {
 		if code, stdout, stderr := run(limited, command); code != ExitBad || stdout != "" || stderr != "sluice: "+want+" (see sluice envoy --help)\n" {
@@ -87,13 +89,14 @@ func TestEnvoyBootstrap(t *testing.T) {
 }
 
 // TestEnvoyRuns starts Envoy with what the command writes: the whole configuration, and
-// the module.
+// the module. What the filter records in its log is replayed to the same decisions.
 func TestEnvoyRuns(t *testing.T) {
 	envoytest.Need(t)
 	upstream := envoytest.Serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "from upstream") })
 	for _, scheme := range []string{"http", "h2c"} {
 		folder := t.TempDir()
-		code, stdout, stderr := run(limited, "envoy -b -l 127.0.0.1:0 --admin 127.0.0.1:0 -u "+scheme+"://"+upstream.Address()+" --write-wasm "+folder+"/filter.wasm -")
+		recorded := limited + "proxy: {trace: record}\n"
+		code, stdout, stderr := run(recorded, "envoy -b -l 127.0.0.1:0 --admin 127.0.0.1:0 -u "+scheme+"://"+upstream.Address()+" --write-wasm "+folder+"/filter.wasm -")
 		if code != ExitOK {
 			t.Fatalf("code %d, stderr %s", code, stderr)
 		}
@@ -117,10 +120,71 @@ func TestEnvoyRuns(t *testing.T) {
 		if err := e.Close(); err != nil {
 			t.Error(err)
 		}
+		log, recording := filepath.Join(folder, "envoy.log"), filepath.Join(folder, "trace.ndjson")
+		if err := os.WriteFile(log, []byte(e.Log()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if code, stdout, stderr = run(recorded, "envoy --trace "+log+" -"); code != ExitOK {
+			t.Fatalf("code %d, stderr %s", code, stderr)
+		}
+		if err := os.WriteFile(recording, []byte(stdout), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if code, stdout, stderr = run("", "replay "+recording); code != ExitOK || !strings.Contains(stdout, "3 calls") || !strings.Contains(stdout, "the same                                       3") {
+			t.Errorf("code %d, stdout %s, stderr %s", code, stdout, stderr)
+		}
 	}
 	code, stdout, stderr := run(limited, "envoy --write-wasm "+t.TempDir()+" -")
 	if code != ExitFailed || stdout != "" || !strings.HasPrefix(stderr, "sluice: cannot write ") {
 		t.Errorf("code %d, stdout %s, stderr %s", code, stdout, stderr)
+	}
+}
+
+// TestEnvoyTrace makes a trace of a log of Envoy that has other lines, too, and replays it to the
+// same decisions.
+func TestEnvoyTrace(t *testing.T) {
+	folder := t.TempDir()
+	document, log, recording := filepath.Join(folder, "p.yaml"), filepath.Join(folder, "envoy.log"), filepath.Join(folder, "trace.ndjson")
+	write := func(file, text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(document, limited)
+	const head = "[2026-11-24 10:00:00.000][7][info][wasm] wasm log sluice sluice: "
+	lines := []string{"starting main dispatch loop", head + "sluice: record: 1 began 1000000000", head + "sluice: record: 2 began 1000000000"}
+	for i, one := range []string{
+		`{"at":"1h0m0s","id":"api/1.1","op":"call"}`, `{"at":"1h0m0s","id":"api/1.1","decision":"admit","attempt":1}`, `{"at":"1h0m1s","id":"api/1.1","op":"done","outcome":"ok"}`,
+		`{"at":"1h0m2s","id":"api/2.1","op":"call"}`, `{"at":"1h0m2s","id":"api/2.1","decision":"admit","attempt":1}`, `{"at":"1h0m2s","id":"api/2.1","op":"done","outcome":"fail"}`,
+		`{"at":"1h0m3s","id":"api/1.2","op":"call"}`, `{"at":"1h0m3s","id":"api/1.2","decision":"reject","step":"limit","reason":"rate","retry_after":"29m57s"}`,
+	} {
+		lines = append(lines, head+"sluice: record: "+[]string{"1", "1", "1", "2", "2", "2", "1", "1"}[i]+" "+one)
+	}
+	lines = append(lines, head+"sluice: record: 1 lost 3")
+	write(log, strings.Join(lines, "\n")+"\n")
+	code, stdout, stderr := run("", "envoy --trace "+log+" "+document)
+	if code != ExitOK || !strings.Contains(stdout, `"began":"1970-01-01T00:00:01Z","seed":"1"`) {
+		t.Fatalf("code %d, stdout %s, stderr %s", code, stdout, stderr)
+	}
+	write(recording, stdout)
+	code, stdout, stderr = run("", "replay "+recording)
+	if code != ExitOK || !strings.Contains(stdout, "3 calls") || !strings.Contains(stdout, "the same                                       3") {
+		t.Errorf("code %d, stdout %s, stderr %s", code, stdout, stderr)
+	}
+	if code, stdout, _ = run("", "envoy --worker 2 --trace "+log+" "+document); code != ExitOK || strings.Contains(stdout, "api/1.") || !strings.Contains(stdout, "api/2.1") {
+		t.Errorf("code %d, stdout %s", code, stdout)
+	}
+	for text, want := range map[string]string{
+		"nothing":                        "found no line of a trace; allowed a log of Envoy whose filter has proxy: {trace: record}",
+		"sluice: record: x {}":           `line 1: found the worker "x"; allowed a number`,
+		"sluice: record: 1 began soon":   `line 1: found began "soon"; allowed a number of nanoseconds`,
+		"sluice: record: 1 other things": `line 1: found "other things"; allowed a line of a trace`,
+	} {
+		write(log, text+"\n")
+		if code, stdout, stderr := run("", "envoy --trace "+log+" "+document); code != ExitBad || stdout != "" || !strings.Contains(stderr, want) {
+			t.Errorf("%s: code %d, stdout %s, stderr %s", text, code, stdout, stderr)
+		}
 	}
 }
 
