@@ -46,6 +46,7 @@ type pool struct {
 	one     *node          // of a step without keys; of one with keys, the overflow cell
 	table   *keyed.Numbers // nil for a step without keys
 	nodes   keyed.Slab[*node]
+	barred  []barred // by their keys
 }
 
 // layout is a plan with the pools of its steps. A call keeps the layout under
@@ -160,6 +161,7 @@ func (d *Loop) release(l *layout) {
 		if p.one != nil {
 			d.forget(p.one)
 		}
+		d.endBlocks(p, func(barred) bool { return true })
 	}
 }
 
@@ -408,8 +410,8 @@ func (d *Driver) Revive(step int, key uint32, src []byte, by time.Duration) erro
 }
 
 // Ask does something at a step's cell for the host itself: a Peek, a Tick, a
-// Transition or a Reset. It creates no cell: of a key without one, a new cell answers a
-// Peek and is not kept, and any other action is stale. It returns the cell that
+// Transition, a Reset or a Drain. A Drain creates the cell of a key; of a key without one,
+// a new cell answers a Peek and is not kept, and any other action is stale. It returns the cell that
 // answered, nil for none.
 func (d *Driver) Ask(step int, key uint32, a reducer.Action) (answer reducer.Answer, c cell.Cell) {
 	p := d.poolOf(step)
@@ -419,7 +421,15 @@ func (d *Driver) Ask(step int, key uint32, a reducer.Action) (answer reducer.Ans
 	if a.Kind == reducer.Peek && d.layout.plan.TakesOne(step) {
 		a.Cost = 1
 	}
+	if a.Kind == reducer.Peek && len(p.barred) > 0 {
+		if refused, blocked := p.blocked(key); blocked {
+			return refused, nil
+		}
+	}
 	n := p.at(key)
+	if n == nil && a.Kind == reducer.Drain && p.table != nil {
+		n = d.use(p, key)
+	}
 	if n == nil && a.Kind == reducer.Peek {
 		if n = p.one; n == nil || p.table.Room() {
 			c = p.maker.New(d.now)

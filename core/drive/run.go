@@ -226,6 +226,11 @@ func (d *Loop) deliver() {
 
 // Admit implements pipeline.Host.
 func (c *call) Admit(k uint8, i int) (p reducer.Permit, ok bool) {
+	if of := c.layout.pools[i]; len(of.barred) > 0 {
+		if _, blocked := of.blocked(c.keys[i]); blocked {
+			return p, false
+		}
+	}
 	n := c.resolve(k, i)
 	d, plan := c.driver, c.layout.plan
 	if len(n.turns) > 0 || d.Steps != nil {
@@ -241,6 +246,11 @@ func (c *call) Admit(k uint8, i int) (p reducer.Permit, ok bool) {
 // Ask implements pipeline.Host.
 func (c *call) Ask(k uint8, i int, a reducer.Action) (answer reducer.Answer) {
 	var n *node
+	if of := c.layout.pools[i]; of != nil && len(of.barred) > 0 && (a.Kind == reducer.Acquire || a.Kind == reducer.Peek) {
+		if refused, blocked := of.blocked(c.keys[i]); blocked {
+			return refused
+		}
+	}
 	switch {
 	case a.Kind == reducer.Acquire:
 		a.ID = uint64(c.caller(k, i))

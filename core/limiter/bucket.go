@@ -62,6 +62,17 @@ func (b *Bucket) Step(answer *reducer.Answer, kind reducer.Kind, cost uint32, p 
 	}
 }
 
+// Adopt puts the bucket under another configuration, as Machine.Adopt does.
+func (b *Bucket) Adopt(m *tokenbucket.Machine, now clock.Mark) {
+	now = max(now, b.Last)
+	before := tokenbucket.State{TAT: b.Bare.TAT, Refunded: b.Bare.Refunded}
+	after := m.Adopt(before, &b.Machine, now)
+	b.Machine, b.Bare.TAT, b.Bare.Refunded = *m, after.TAT, after.Refunded
+	if after != before {
+		b.Last = now
+	}
+}
+
 // Class returns what Machine.Class does.
 func (b *Bucket) Class(now clock.Mark) (keyed.Class, clock.Mark) {
 	now = max(now, b.Last)

@@ -63,6 +63,22 @@ func TestBucketIsALimiter(t *testing.T) {
 			if same := b.AppendState(nil); !bytes.Equal(same, src) || len(src) > limiter.BucketSize {
 				t.Fatalf("seed %d, history %d, step %d: the state is %x, of a limiter %x", seed, n, step, same, src)
 			}
+			if r.IntN(16) == 0 {
+				// The permits from before are void in both, or none is.
+				permits = nil
+				c = limiter.Config{Count: 1 + r.Uint32N(5), Period: time.Duration(5 + r.IntN(40)), Burst: r.Uint32N(7)}
+				next, err := limiter.New(c)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if arithmetic, err = tokenbucket.New(tokenbucket.Config{Count: c.Count, Period: c.Period, Burst: c.Burst}); err != nil {
+					t.Fatal(err)
+				}
+				s = next.Adopt(s, m, now, new(reducer.Out))
+				m = next
+				b.Adopt(arithmetic, now)
+				continue
+			}
 			if r.IntN(4) > 0 {
 				continue
 			}

@@ -33,6 +33,7 @@ export interface Exports {
   cell(maker: number, now: number): number;
   acquire(cell: number, cost: number, caller: number, now: number): number;
   step(cell: number, kind: number, outcome: number, cost: number, now: number): number;
+  adopt(cell: number, maker: number, now: number): number;
   rank(cell: number, now: number): number;
   state(cell: number): number;
   restore(cell: number, size: number, by: number, now: number): number;
@@ -69,6 +70,7 @@ export interface Exports {
   observe(pipeline: number, on: number): number;
   ask(pipeline: number, step: number, key: number, kind: number, cost: number, now: number): number;
   evict(pipeline: number, step: number, key: number): number;
+  block(pipeline: number, step: number, key: number, span: number, now: number): number;
   save(pipeline: number, step: number, key: number): number;
   load(pipeline: number, step: number, key: number, size: number, by: number, now: number): number;
   reduce(maker: number, size: number): number;
@@ -101,7 +103,6 @@ export interface Exports {
   lanes(): number;
 
   // In sluice.
-  adopt(cell: number, maker: number, now: number): number;
   fresh(cell: number, now: number): number;
   batch(pipeline: number, size: number): number;
   bulkhead(): number;

@@ -24,7 +24,7 @@ import { Held } from './held.js';
 import { numberOf, retryAfterOf } from './meaning.js';
 import { inspectable } from './observable.js';
 import { breakerAlone } from './reader/alone.js';
-import { share } from './shared.js';
+import { reshare, share } from './shared.js';
 import type {
   BreakerState,
   CallOptions,
@@ -146,7 +146,7 @@ export class CircuitBreaker extends Cell<BreakerPass, CallOptions> {
   private timeless = 0;
 
   /** @internal */
-  constructor(private readonly options: CircuitBreakerOptions) {
+  constructor(private options: CircuitBreakerOptions) {
     super(share(breakerAlone, options), false);
   }
 
@@ -161,6 +161,18 @@ export class CircuitBreaker extends Cell<BreakerPass, CallOptions> {
     const mode = MODES.indexOf(state);
     if (mode < 0) wrongArgument('state', state, MODES.join(', '));
     this.perform(ACTION_TRANSITION, 0, mode);
+  }
+
+  /**
+   * Replaces its settings: what is left out has its default. The state stays, as the `configure` of a policy says; so do
+   * its name, clock and functions. Throws `PolicyError`, and changes nothing, for wrong settings.
+   */
+  configure(options: CircuitBreakerOptions): void {
+    reshare(this.common, breakerAlone, options);
+    const { outcome } = this.options;
+    this.options = { ...options, ...(outcome && { outcome }) };
+    this.timeless = 0;
+    this.adoptOptions(false);
   }
 
   /** Returns it to the state in which it started, without outcomes. */

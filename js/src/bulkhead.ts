@@ -17,7 +17,7 @@ import { checkTask } from './checks.js';
 import { Held } from './held.js';
 import { inspectable } from './observable.js';
 import { bulkheadAlone } from './reader/alone.js';
-import { share } from './shared.js';
+import { reshare, share } from './shared.js';
 import type { BulkheadCounts } from './step.js';
 import type { CommonOptions, CostOptions, Duration, Task } from './types.js';
 import type { Waiter } from './waiters.js';
@@ -93,16 +93,31 @@ if (Symbol.dispose) {
  * Bounds how many calls run at once. A call takes as many places as its `cost`, at least one. Make one with `bulkhead`.
  */
 export class Bulkhead extends Cell<Permit, CostOptions> {
-  private readonly places: number;
+  private places!: number;
   /** Nothing ends by time alone: no step needs one. */
-  private readonly timeless: boolean;
+  private timeless!: boolean;
 
   /** @internal */
   constructor(options: BulkheadOptions | number) {
     super(share(bulkheadAlone, options), true);
+    this.take(options);
+  }
+
+  private take(options: BulkheadOptions | number): void {
     this.places = typeof options === 'number' ? options : options.concurrent;
     const { wait, lease } = Object(options);
-    this.timeless = wait === undefined && lease === undefined;
+    this.timeless = wait === undefined && lease === undefined && this.timeless !== false;
+  }
+
+  /**
+   * Replaces its settings: what is left out has its default. Who runs and who waits stays, as the `configure` of a policy
+   * says; with more places, those that wait get them at once. Its name and clock stay. Throws `PolicyError`, and changes nothing, for wrong
+   * settings.
+   */
+  configure(options: BulkheadOptions | number): void {
+    reshare(this.common, bulkheadAlone, options);
+    this.take(options);
+    this.adoptOptions(true);
   }
 
   /** How many places are taken, how many callers wait for some, and how many are free. */

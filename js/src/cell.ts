@@ -59,7 +59,7 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
   protected readonly engine: Engine;
   protected readonly clock: Clock;
   /** Only where callers may wait: there may be many cells. */
-  private readonly waiters: Waiters<P> | undefined;
+  private waiters: Waiters<P> | undefined;
 
   /**
    * `queued` says that callers may wait, or that time alone may end something: only
@@ -69,7 +69,7 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
   constructor(
     /** @internal */
     readonly common: Shared,
-    protected readonly queued: boolean,
+    protected queued: boolean,
     protected key?: string,
     handle?: number,
   ) {
@@ -132,6 +132,21 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
   /** The mark of a step; NaN where the cell needs none. */
   protected now(): number {
     return this.clock.now();
+  }
+
+  /**
+   * Continues the state under the options that the mechanism has now.
+   * @internal
+   */
+  adoptOptions(queued: boolean): void {
+    const { engine, common, clock } = this;
+    this.barred = undefined;
+    if (queued && !this.waiters) {
+      this.queued = true;
+      this.waiters = new Waiters();
+    }
+    engine.check(engine.x.adopt(this.handle, common.maker(), clock.now()));
+    this.react();
   }
 
   /** The names of the options of a call. */

@@ -1,4 +1,5 @@
 import {
+  ACTION_DRAIN,
   ACTION_PEEK,
   ACTION_TICK,
   BEGIN_NO_HEDGE,
@@ -187,7 +188,9 @@ export class Driver implements Runner, Wake {
   ask(index: number, key: string, kind: number, cost = 1): Answer {
     this.keep();
     const { engine, handle } = this;
-    const number = key && this.layout.steps[index]?.per.length ? handle.keys.find(key) : 0;
+    const keyed = key && this.layout.steps[index]?.per.length;
+    // A drain makes the cell of a key that has none.
+    const number = !keyed ? 0 : kind === ACTION_DRAIN ? handle.keys.number(key) : handle.keys.find(key);
     const verdict = engine.check(engine.x.ask(handle.value, index, number, kind, cost, this.now()));
     const words = engine.words();
     const millis = engine.floats()[SLOT_MILLIS] as number;

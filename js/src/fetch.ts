@@ -16,8 +16,7 @@ import {
   type Step,
   stepsOf,
 } from './policy.js';
-import { bytesOf } from './reader/bytes.js';
-import { DURATION_TEXT, isWrong, parseDuration } from './reader/quantities.js';
+import { millisecondsOf } from './spans.js';
 import type { Clock, Duration } from './types.js';
 import { NEVER } from './wakes.js';
 
@@ -174,7 +173,7 @@ function rulesOf(policy: Policy, keeper: Hooks['keeper']): Rules {
 /** What holds timeouts and places until a body ends; undefined where they end with the headers. */
 function keeperOf({ body = 'held', idleTimeout }: FetchOptions): Hooks['keeper'] {
   if (body !== 'held' && body !== 'headers') wrongArgument('resilientFetch.body', body, 'held, headers');
-  const idle = idleTimeout === undefined ? NEVER : millisecondsOf(idleTimeout);
+  const idle = idleTimeout === undefined ? NEVER : millisecondsOf('resilientFetch.idleTimeout', idleTimeout);
   if (body === 'headers' && idle === NEVER) return undefined;
   return {
     reads: (value) => isRead(value as Response),
@@ -183,13 +182,6 @@ function keeperOf({ body = 'held', idleTimeout }: FetchOptions): Hooks['keeper']
       return hold(value as Response, kept, idle);
     },
   };
-}
-
-function millisecondsOf(duration: Duration): number {
-  const span = typeof duration === 'string' ? parseDuration(bytesOf(duration), 1) : 'malformed';
-  return isWrong(span)
-    ? wrongArgument('resilientFetch.idleTimeout', duration, DURATION_TEXT)
-    : Number(span) / 1e6;
 }
 
 const hasIdempotencyKey = (headers: Headers): boolean =>

@@ -13,6 +13,11 @@ export class KeyedCircuitBreaker extends KeyedCells {
     super('breaker', options);
   }
 
+  /** Replaces the settings of all keys, as a circuit breaker does. */
+  configure(options: CircuitBreakerOptions): void {
+    this.change(options);
+  }
+
   /** The state of a key; that of a new breaker where it has none. */
   state(key: string): BreakerState {
     return this.cells.state(key);

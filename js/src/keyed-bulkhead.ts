@@ -27,6 +27,11 @@ export class KeyedBulkhead extends KeyedCells<CostOptions> {
     return this.cells.peek(key, options?.cost);
   }
 
+  /** Replaces the settings of all keys, as a bulkhead does. */
+  configure(options: BulkheadOptions | number): void {
+    this.change(typeof options === 'number' ? { concurrent: options } : options);
+  }
+
   /** How many calls of a key run and wait, and its free places. */
   counts(key: string): BulkheadCounts {
     return this.cells.counts(key);

@@ -28,6 +28,7 @@ export interface KeyedSettings {
 /** A mechanism with a cell for each key: a pipeline of one step. `O` are the options of a call beside its key. */
 export abstract class KeyedCells<O extends CallOptions = CallOptions> extends Observable {
   private readonly calls: Pipeline;
+  private readonly limits: KeyedSettings;
   /** @internal */
   protected readonly cells: PipelineStep;
 
@@ -35,7 +36,11 @@ export abstract class KeyedCells<O extends CallOptions = CallOptions> extends Ob
    * `more` are settings that the caller does not have.
    * @internal
    */
-  constructor(mechanism: 'breaker' | 'bulkhead', options: object, more?: object) {
+  constructor(
+    mechanism: 'breaker' | 'bulkhead',
+    options: object,
+    private readonly more?: object,
+  ) {
     super();
     const { clock, outcome, stack, instance } = checkHooks(mechanism, options) as CommonOptions & ResultHooks;
     const { per } = Object(options) as { per?: unknown };
@@ -44,6 +49,8 @@ export abstract class KeyedCells<O extends CallOptions = CallOptions> extends Ob
       [mechanism]: { ...(settings(options) as object), ...more, per: 'key' },
     } as unknown as Step;
     this.calls = new Pipeline([step], { clock, outcome, stack, instance }, mechanism, true);
+    const { keys, when_full } = options as KeyedSettings;
+    this.limits = { keys, when_full };
     const [name] = this.calls.names;
     this.cells = this.calls.step(name as string);
   }
@@ -76,6 +83,18 @@ export abstract class KeyedCells<O extends CallOptions = CallOptions> extends Ob
   /** Returns what a call of a key would get, and takes nothing. */
   peek(key: string): Admission | Rejection {
     return this.cells.peek(key);
+  }
+
+  /**
+   * Replaces the settings of all keys: what is left out has its default. The states stay, as the `configure` of a policy
+   * says; so do the name, `keys`, `when_full`, the clock and functions. Throws `PolicyError`, and changes nothing, for wrong settings.
+   */
+  protected change(options: object): void {
+    const { keys, when_full } = this.limits;
+    this.calls.configureAlone(
+      { ...options, ...this.more, keys, when_full, per: 'key', name: this.cells.name },
+      options,
+    );
   }
 
   /** The keys that have a cell. */

@@ -7,7 +7,7 @@ import { KeyTable, NO_ROW } from './key-table.js';
 import { Allowed, mayBlock, mayWait, RateLimiter, type RateLimiterOptions } from './limiter.js';
 import { Observable } from './observable.js';
 import type { Alone } from './reader/alone.js';
-import { type Shared, share } from './shared.js';
+import { reshare, type Shared, share } from './shared.js';
 import { type Snapshot, shift, taken } from './snapshot.js';
 import type { CostOptions, LimitRate, Quota, Rejection, Success, Task, Verdict } from './types.js';
 
@@ -99,11 +99,11 @@ export class KeyedRateLimiter extends Observable {
   private readonly common: Shared;
   private readonly table: KeyTable;
   /** By their rows, where callers may wait: they are at an object. Else one is made where it is needed. */
-  private readonly waiting: WaitingLimiter[] | undefined;
+  private waiting: WaitingLimiter[] | undefined;
   private readonly most: number;
   private readonly evicts: boolean;
-  private readonly blocks: boolean;
-  private readonly rest: unknown;
+  private blocks: boolean;
+  private rest: unknown;
   private spare: RateLimiter | undefined;
   private unused: RateLimiter | undefined;
   private evicted = 0;
@@ -111,7 +111,10 @@ export class KeyedRateLimiter extends Observable {
   private gone = false;
 
   /** @internal */
-  constructor(options: KeyedRateLimiterOptions | LimitRate, alone: Alone) {
+  constructor(
+    options: KeyedRateLimiterOptions | LimitRate,
+    private readonly alone: Alone,
+  ) {
     super();
     const { keys = DEFAULT_KEYS, when_full = 'evict', ...rest } = Object(options) as KeyedRateLimiterOptions;
     this.rest = typeof options === 'object' ? rest : options;
@@ -210,6 +213,33 @@ export class KeyedRateLimiter extends Observable {
     this.at(row).reset();
     this.table.stepped(row);
     return true;
+  }
+
+  /**
+   * Replaces the settings of all keys, as a rate limiter does; `keys` and `when_full` stay. It takes a microsecond a key. Throws
+   * `PolicyError`, and changes nothing, for wrong settings, and for a `wait` or a `block` where it had neither.
+   */
+  configure(options: RateLimiterOptions | LimitRate): void {
+    const { common, table, waiting } = this;
+    if (this.gone) throw disposed();
+    const blocks = this.evicts && mayBlock(options);
+    if ((mayWait(options) && !waiting) || (blocks && !this.blocks)) {
+      wrongArgument(
+        'configure',
+        options,
+        'settings without a wait and a block, which it did not have when it was made',
+      );
+    }
+    reshare(common, this.alone, options);
+    this.rest = options;
+    for (const row of [...table.entries()].map(([, row]) => row)) {
+      table.bar(row);
+      this.at(row).readopt(options);
+      table.stepped(row);
+      if (this.blocks) table.noteBlock(row);
+    }
+    this.spare?.readopt(options);
+    this.unused?.readopt(options);
   }
 
   /** @internal */

@@ -13,7 +13,8 @@ import { Cell } from './cell.js';
 import { checkTask } from './checks.js';
 import type { Held } from './held.js';
 import { mostOf, rateOf } from './rates.js';
-import type { Shared } from './shared.js';
+import type { Alone } from './reader/alone.js';
+import { reshare, type Shared } from './shared.js';
 import type {
   CommonOptions,
   CostOptions,
@@ -114,10 +115,12 @@ export const mayBlock = (options: unknown): boolean => some((options as RateLimi
 export class RateLimiter extends Cell<LimiterAdmission> {
   /** @internal */
   constructor(
-    private readonly options: unknown,
+    private options: unknown,
     shared: Shared,
     key?: string,
     handle?: number,
+    /** How its options are read, where it is no limiter of a key. */
+    private readonly alone?: Alone,
   ) {
     super(shared, mayWait(options), key, handle);
   }
@@ -183,6 +186,21 @@ export class RateLimiter extends Cell<LimiterAdmission> {
     const next = wait(1);
     const remaining = this.engine.words()[SLOT_FREE] as number;
     return { step: this.common.name, limit, remaining, next, reset: wait(limit), rate: rateOf(this.options) };
+  }
+
+  /**
+   * Replaces its settings: what is left out has its default. What was taken and who waits stay, as the `configure` of a
+   * policy says. Its name, clock and functions stay. Throws `PolicyError`, and changes nothing, for wrong settings.
+   */
+  configure(options: RateLimiterOptions | LimitRate): void {
+    reshare(this.common, this.alone as Alone, options);
+    this.readopt(options);
+  }
+
+  /** @internal */
+  readopt(options: unknown): void {
+    this.options = options;
+    this.adoptOptions(mayWait(options));
   }
 
   /** Forgets what was taken: all permits are free. Callers that wait are refused. */

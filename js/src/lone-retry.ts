@@ -18,7 +18,7 @@ import { delayAfter, numberOf, retryAfterOf } from './meaning.js';
 import { Observable } from './observable.js';
 import { retryAlone } from './reader/alone.js';
 import type { Retry, RetryOptions } from './retry-options.js';
-import { type Shared, share, undelayed } from './shared.js';
+import { besideDelay, checkStays, reshare, type Shared, share, undelayed } from './shared.js';
 import type { CallOptions, Reason, Success, Task } from './types.js';
 import { guests, NEVER, type Wake } from './wakes.js';
 
@@ -68,7 +68,7 @@ interface Before {
 class LoneRetry extends Observable implements Retry {
   private readonly common: Shared;
   /** Whether the time in which attempts start is bounded. */
-  private readonly bounded: boolean;
+  private bounded: boolean;
 
   constructor(private readonly options: RetryOptions) {
     super();
@@ -86,6 +86,12 @@ class LoneRetry extends Observable implements Retry {
 
   protected override shown(): [string, object] {
     return ['Retry', { name: this.common.name }];
+  }
+
+  configure(options: RetryOptions | number): void {
+    checkStays(options);
+    reshare(this.common, retryAlone, besideDelay(options, this.options.delay));
+    this.bounded = (Object(options) as RetryOptions).max_elapsed !== undefined;
   }
 
   async attempt<T>(task: Task<T>, options?: CallOptions): Promise<Success<T>> {

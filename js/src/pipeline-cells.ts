@@ -1,4 +1,4 @@
-import { ACTION_PEEK, ACTION_TICK, NONE, REASONS, VERDICT_ADMIT } from './abi.js';
+import { ACTION_PEEK, ACTION_TICK, NONE, REASONS, SLOT_COUNT, VERDICT_ADMIT } from './abi.js';
 import { checkCost, wrongArgument } from './checks.js';
 import { skippedBy } from './conditions.js';
 import { costAt } from './costs.js';
@@ -6,8 +6,8 @@ import type { Driver } from './driver.js';
 import { refusal } from './errors.js';
 import { join, valuesOf } from './keys.js';
 import type { PipelineCallOptions } from './pipeline-options.js';
-import type { PlanStep } from './plan.js';
-import type { Cost, Step, StepSettings } from './policy.js';
+import { type PlanStep, readSource } from './plan.js';
+import type { Cost, Policy, Step, StepSettings } from './policy.js';
 import { stepsOf } from './policy.js';
 import { mostOf, rateOf } from './rates.js';
 import { type Snapshot, shift, taken } from './snapshot.js';
@@ -16,6 +16,29 @@ import type { Quota, Reason, Rejection } from './types.js';
 
 /** The mechanisms that may refuse a call without another attempt of it. */
 const GATES = ['breaker', 'limit', 'bulkhead', 'adaptive'];
+
+/** What every step has beside the settings of its mechanism. */
+const KEPT = [
+  'name',
+  'shadow',
+  'when',
+  'enforce',
+  'per',
+  'keys',
+  'when_full',
+  'missing',
+  'scope',
+  'description',
+  'defaults',
+];
+
+/** The settings that short forms of steps are. */
+const SHORT: { readonly [mechanism: string]: string } = {
+  limit: 'rate',
+  bulkhead: 'concurrent',
+  retry: 'attempts',
+  timeout: 'after',
+};
 
 /** Whether calls may wait at a step. */
 const queues = (step: Step): boolean => {
@@ -101,6 +124,34 @@ export class PipelineCells implements Cells {
       bulkhead: number | { concurrent: number };
     };
     return typeof bulkhead === 'number' ? bulkhead : bulkhead.concurrent;
+  }
+
+  block(index: number, key: string, milliseconds: number): boolean {
+    const { driver } = this;
+    driver.keep();
+    const { engine, handle, clock } = driver;
+    const number = handle.keys.number(key);
+    const done = engine.check(engine.x.block(handle.value, index, number, milliseconds, clock.now()));
+    driver.settle(engine.words()[SLOT_COUNT] as number);
+    return done > 0;
+  }
+
+  change(index: number, settings: unknown): void {
+    const { layout, engine, clock } = this.driver;
+    const { name, mechanism, at, className, shares } = layout.steps[index] as PlanStep;
+    const path = `step ${name}`;
+    if (className) wrongArgument(path, 'a class of a limit', 'a step of its own');
+    if (shares) wrongArgument(path, 'a mechanism that policies share', 'one of this policy alone');
+    const own = Object.keys(Object(settings) as object).find((one) => KEPT.includes(one));
+    if (own !== undefined)
+      wrongArgument(path, own, `settings of the ${mechanism} without those of every step`);
+    const steps = [...stepsOf(layout.policy)];
+    const before = Object(steps[at]?.[mechanism as keyof Step]) as { [name: string]: unknown };
+    const kept = Object.fromEntries(KEPT.filter((one) => one in before).map((one) => [one, before[one]]));
+    const given = Object(settings) === settings ? settings : { [SHORT[mechanism] ?? mechanism]: settings };
+    steps[at] = { [mechanism]: { ...(given as object), ...kept } } as unknown as Step;
+    const policy = { ...layout.policy, steps } as Policy;
+    this.driver.configure(readSource(engine, policy, undefined, clock));
   }
 
   /** What the enforced limits have left for a call, outermost first. */

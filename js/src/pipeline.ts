@@ -17,6 +17,7 @@ import {
 } from './pipeline-options.js';
 import { type Part, readSource, readSources, type Source } from './plan.js';
 import type { Imported, Policy, PolicyDocument, Step } from './policy.js';
+import { besideDelay, checkStays } from './shared.js';
 import type { Snapshot } from './snapshot.js';
 import { PipelineStep } from './step.js';
 import type { Quota, Rejection, Success, Task } from './types.js';
@@ -43,8 +44,8 @@ export class Pipeline extends Observable {
   constructor(
     source: Source,
     private readonly options: PipelineOptions = {},
-    alone?: Mechanism | 'timeout' | 'hedge',
-    keyed = false,
+    private readonly alone?: Mechanism | 'timeout' | 'hedge',
+    private readonly keyed = false,
     part?: SharedPart,
   ) {
     super();
@@ -217,12 +218,29 @@ export class Pipeline extends Observable {
   configure<const D extends object>(source: D & Imported<D>): void;
   configure(source: Source): void;
   configure(source: Source): void {
+    if (this.alone) {
+      this.configureAlone(source as object, source);
+      return;
+    }
     this.driver.keep();
     const { name, fallback } = this.options;
     const { clock } = this.driver;
     this.driver.configure(
       readSource(this.engine, source, name, clock, undefined, false, fallback !== undefined),
     );
+  }
+
+  /**
+   * Replaces the settings of a mechanism alone; `given` are those of the user.
+   * @internal
+   */
+  configureAlone(options: unknown, given: unknown): void {
+    const { driver, alone, keyed } = this;
+    checkStays(given);
+    const step = alone === 'retry' ? besideDelay(options, this.hooks.delay) : options;
+    driver.keep();
+    const steps = [{ [alone as string]: step }] as unknown as readonly Step[];
+    driver.configure(readSource(this.engine, steps, undefined, driver.clock, alone, keyed));
   }
 
   /** The states of limiters, breakers and budgets as a plain value, for any storage. */

@@ -28,6 +28,8 @@ export interface PlanStep {
   /** Its index in the policy as it was written, and the class of a limit that it is for, empty for none. */
   readonly at: number;
   readonly className: string;
+  /** Whether steps of other policies may use its mechanism. */
+  readonly shares: boolean;
 }
 
 /** A plan and the data that calls which began under it use. */
@@ -189,13 +191,14 @@ function compile(engine: Engine, bytes: string, read: ReadPolicy, policy: Policy
     mechanism === 'timeout' && Number(soft) ? { index, soft: Number(soft) / 1e6 } : [],
   );
   const layout = {
-    steps: steps.map(({ name, mechanism, shadow, per, at, className }) => ({
+    steps: steps.map(({ name, mechanism, shadow, per, at, className, shares }) => ({
       name,
       mechanism,
       shadow,
       per: per.map(textOf),
       at,
       className,
+      shares: shares !== undefined && shares !== '',
     })),
     policy,
     keyed: steps.flatMap(({ per }, index) => (per.length ? { index, per: per.map(textOf) } : [])),

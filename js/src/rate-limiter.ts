@@ -30,7 +30,7 @@ export interface RateLimiterFactory {
 export const rateLimiter: RateLimiterFactory = /* @__PURE__ */ Object.assign(
   (options: RateLimiterOptions | LimitRate, more?: unknown) => {
     checkAlone('rateLimiter', more);
-    return new RateLimiter(options, share(limitAlone, options));
+    return new RateLimiter(options, share(limitAlone, options), undefined, undefined, limitAlone);
   },
   {
     keyed: (options: KeyedRateLimiterOptions | LimitRate, more?: unknown) => {

@@ -82,6 +82,11 @@ export interface Retry extends Disposable {
   on(listener: Listener): () => void;
   /** Adds a listener for the decisions of one kind. */
   on(kind: Decision['kind'], listener: Listener): () => void;
+  /**
+   * Replaces its settings: what is left out has its default. Running calls keep theirs; the name, the clock and functions
+   * stay. Throws `PolicyError`, and changes nothing, for wrong settings.
+   */
+  configure(options: RetryOptions | number): void;
   /** Ends its use: it frees its memory when its running calls have ended. */
   dispose(): void;
 }

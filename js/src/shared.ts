@@ -1,4 +1,4 @@
-import { checkHooks } from './checks.js';
+import { checkHooks, wrongArgument } from './checks.js';
 import { defaultClock } from './clock.js';
 import { Emitter } from './emitter.js';
 import { compile, type Engine, engineOf, own, Recent, within } from './engine.js';
@@ -18,7 +18,7 @@ export interface Shared {
   /** Decides and enforces nothing. */
   readonly shadow: boolean;
   /** The handle of a maker of cells, valid until the next call; of a retry, its own. */
-  readonly maker: () => number;
+  maker: () => number;
   /** Whether a `RejectedError` has a stack. */
   readonly stack: boolean;
   /** Handles that are freed when this object is garbage. Cells refer to this set; it refers to no cell. */
@@ -38,6 +38,13 @@ export function settings(options: unknown): unknown {
 export function undelayed(options: unknown): unknown {
   const { delay, ...rest } = Object(options) as { delay?: unknown; backoff?: unknown };
   return delay === undefined ? options : { backoff: 'none', ...rest };
+}
+
+/** Options of a retry whose `delay` stays, beside which the backoff is none where they name no other. */
+export function besideDelay(options: unknown, delay: unknown): unknown {
+  if (!delay) return options;
+  const named = typeof options === 'number' ? { attempts: options } : options;
+  return Object(named) === named ? { backoff: 'none', ...(named as object) } : named;
 }
 
 /** Compiles the options of a mechanism. */
@@ -62,6 +69,28 @@ export function share(alone: Alone, options: unknown): Shared {
   };
   own(shared, engine, handles);
   return shared;
+}
+
+/** What stays as it was made, beside the name and the clock. */
+const STAYS = [...OWN, 'name', 'shadow', 'delay'];
+
+/** Replaces the options of a mechanism: cells that are made from now on have them. Returns the new ones as the module reads them. */
+export function reshare(shared: Shared, alone: Alone, options: unknown): void {
+  const { engine, name, shadow, clock } = shared;
+  checkStays(options);
+  const whole = Object(options) === options ? { ...(options as object), name, shadow } : options;
+  const { id, make } = compile(alone, whole, clock);
+  const maker = (): number => recentOf(engine).take(id, () => within(engine, make));
+  maker();
+  shared.maker = maker;
+}
+
+/** Throws where options of `configure` have what a mechanism keeps. */
+export function checkStays(options: unknown): void {
+  const own = STAYS.find((one) => (Object(options) as { [name: string]: unknown })[one] !== undefined);
+  if (own !== undefined) {
+    wrongArgument('configure', own, `settings of the mechanism: its ${STAYS.join(', ')} stay`);
+  }
 }
 
 const recents = /* @__PURE__ */ new WeakMap<Engine, Recent<number>>();

@@ -1,16 +1,19 @@
 import {
+  ACTION_DRAIN,
   ACTION_PEEK,
   ACTION_RESET,
   ACTION_TICK,
   ACTION_TRANSITION,
   MODES,
+  NONE,
   REASONS,
   VERDICT_ADMIT,
 } from './abi.js';
 import { checkKey, wrongArgument } from './checks.js';
-import { refusal } from './errors.js';
+import { PolicyError, refusal } from './errors.js';
 import type { PlanStep } from './plan.js';
-import type { Admission, BreakerState, Reason, Rejection } from './types.js';
+import { millisecondsOf } from './spans.js';
+import type { Admission, BreakerState, Duration, Reason, Rejection } from './types.js';
 
 /** What the module answers about a cell, without a call. */
 export interface Answer {
@@ -31,6 +34,10 @@ export interface Cells {
   keysOf(index: number): string[];
   waiting(index: number, key: string): number;
   places(index: number): number | undefined;
+  /** Blocks a key for milliseconds, NaN to end that. */
+  block(index: number, key: string, milliseconds: number): boolean;
+  /** Replaces the settings of a step. */
+  change(index: number, settings: unknown): void;
 }
 
 /** What is taken of a bulkhead. */
@@ -112,6 +119,39 @@ export class PipelineStep {
     return this.ask(key, ACTION_RESET).verdict > 0;
   }
 
+  /** Gives up the free permits of a limit: the dependency asked for a pause. They come back with the rate. Throws `PolicyError` for other mechanisms. */
+  drain(key = ''): void {
+    this.only('limit');
+    this.ask(key, ACTION_DRAIN);
+  }
+
+  /**
+   * Refuses the calls of a key for a time, with the reason `blocked`; another block of the key replaces it. At most 10,000 keys
+   * of a step are blocked, in this process and in no snapshot. Throws `PolicyError` for more, and for a step without `per`.
+   */
+  block(key: string, duration: Duration): void {
+    const milliseconds = millisecondsOf('block', duration);
+    if (!this.bar(key, milliseconds)) {
+      throw new PolicyError('bad-size', `step ${this.name}: found 10000 blocked keys; allowed no more`);
+    }
+  }
+
+  /** Ends the block of a key, also that of a limit which it has exceeded. Returns false where it is not blocked. */
+  unblock(key: string): boolean {
+    const ended = this.bar(key, NONE);
+    const lifts = this.mechanism === 'limit' && this.ask(key, ACTION_TRANSITION).verdict > 0;
+    return ended || lifts;
+  }
+
+  /**
+   * Replaces the settings of the mechanism, as they are in a policy; what is left out has its default. What a step has beside
+   * them stays: its name, `per`, `keys`, `when` and the like. The state stays as `configure` of a pipeline says, whose
+   * `policy` is then the changed one. Throws `PolicyError` for wrong settings, and for a mechanism that policies share.
+   */
+  configure(settings: unknown): void {
+    this.#cells.change(this.#cells.locate(this.name).index, settings);
+  }
+
   /** Forgets a key. Returns false where it has no cell, and where a call waits or holds something there. */
   evict(key: string): boolean {
     checkKey(key);
@@ -121,6 +161,13 @@ export class PipelineStep {
   private ask(key: string, kind: number, cost?: number): Answer {
     checkKey(key);
     return this.#cells.ask(this.#cells.locate(this.name).index, key, kind, cost);
+  }
+
+  private bar(key: string, milliseconds: number): boolean {
+    checkKey(key);
+    const { index, step } = this.#cells.locate(this.name);
+    if (!step.per.length) wrongArgument(`step ${this.name}`, undefined, 'a step with per, which has keys');
+    return this.#cells.block(index, key, milliseconds);
   }
 
   private only(mechanism: string): void {

@@ -1,6 +1,6 @@
 // What is built is what is shipped: these run on dist/, after `npm run build`.
 
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
@@ -108,11 +108,37 @@ describe.skipIf(!built)('dist', () => {
     expect(node(type, code, '--enable-source-maps')).toMatch(/at RateLimiter\.execute \(.*src\/cell\.ts:\d/);
   });
 
+  // An uncaught error prints the line that threw it, its stack and its properties.
+  test.each([
+    ['module', "import { rateLimiter } from '@sluice/core'; rateLimiter({ rate: '50' });"],
+    ['module', "import { pipeline } from '@sluice/core'; pipeline([{ limit: '50/1m', retry: 3 }]);"],
+    ['module', "import { pipeline } from '@sluice/core/js'; pipeline([{ timeout: 10 }]);"],
+    ['module', "import { rateLimiter } from '@sluice/core/limiter'; rateLimiter({ rates: '50/1m' });"],
+    ['module', "import { circuitBreaker } from '@sluice/core/breaker'; circuitBreaker({ open: 5 });"],
+    ['module', "import { retry } from '@sluice/core/retry'; retry({ attempts: 0 });"],
+    [
+      'commonjs',
+      "const { rateLimiter } = require('@sluice/core'); rateLimiter('50/1m').tryAcquire({ costs: 1 });",
+    ],
+    ['commonjs', "const { rateLimiter } = require('@sluice/core/limiter/token-bucket'); rateLimiter('50');"],
+  ] as const)('an uncaught error is short: %s, %s', (type, code) => {
+    const { status, stderr } = spawnSync('node', [`--input-type=${type}`, '-e', code], {
+      cwd: root,
+      encoding: 'utf8',
+    });
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/^PolicyError: \S.*found .*allowed/m);
+    expect(stderr).not.toContain('_PolicyError');
+    // What does not depend on where the package is.
+    expect(stderr.replaceAll(`file://${root}`, '').replaceAll(root, '').length).toBeLessThanOrEqual(2048);
+    expect(Math.max(...stderr.split('\n').map((line) => line.length))).toBeLessThan(700);
+  });
+
   test('the module is that of the repository', () => {
     expect(readFileSync(`${root}dist/core.wasm`).equals(readFileSync(`${root}../wasm/core.wasm`))).toBe(true);
   });
 
   test('JavaScript without the module is small', () => {
-    expect(gzipped('core.js')).toBeLessThanOrEqual(50_700);
+    expect(gzipped('core.js')).toBeLessThanOrEqual(53_700);
   });
 });

@@ -762,9 +762,88 @@ const rows: { readonly [there: string]: () => Promise<void> } = {
       );
     const times = await run((task) => limit(task));
     expect(await run((task) => here.execute(task))).toEqual(times);
+    // A call with a place begins at once here, and after what runs now there.
+    let begun = 0;
+    void limit(async () => begun++);
+    expect(begun).toBe(0);
+    void here.execute(async () => begun++);
+    expect(begun).toBe(1);
+    await pass(0);
     // More calls than places and queue are refused here, and wait there.
     for (let i = 0; i < 10_003; i++) void here.execute(never);
     expect(await here.attempt(never)).toMatchObject({ reason: 'full' });
+  },
+
+  async 'p-limit `limit.concurrency = 5`'() {
+    const limit = pLimit(1);
+    const here = bulkhead({ concurrent: 1, queue: 10_000, clock });
+    const begun: [number, number] = [0, 0];
+    for (let i = 0; i < 9; i++) {
+      void limit(() => {
+        begun[0]++;
+        return never();
+      });
+      void here.execute(() => {
+        begun[1]++;
+        return never();
+      });
+    }
+    await pass(10);
+    expect(begun).toEqual([1, 1]);
+    limit.concurrency = 5;
+    here.configure({ concurrent: 5, queue: 10_000 });
+    await pass(10);
+    expect(begun).toEqual([5, 5]);
+  },
+
+  async 'bottleneck `updateSettings({ minTime: 50 })`'() {
+    const theirs = new Bottleneck({ minTime: 1000 });
+    const here = rateLimiter({ rate: '1/1s', burst: 1, wait: '1h', queue: 10_000, clock });
+    theirs.updateSettings({ minTime: 50 });
+    here.configure({ rate: '20/1s', burst: 1, wait: '1h', queue: 10_000 });
+    const times = await starts(4, (task) => theirs.schedule(task));
+    expect(times.map((time) => Math.round((time as number) / 50))).toEqual([0, 1, 2, 3]);
+    expect(await starts(4, (task) => here.execute(task))).toEqual([0, 50, 100, 150]);
+  },
+
+  async 'p-retry `pRetry(f, { retries: Infinity })`'() {
+    const here = retry({ attempts: 1000, backoff: { constant: '1ms' }, jitter: 'none', clock });
+    expect(() => retry({ attempts: 1001 })).toThrow(/allowed a whole number from 1 to 1000$/);
+    let count = 0;
+    const end = ended(() =>
+      here.execute(() => {
+        count++;
+        return down();
+      }),
+    );
+    await pass(1000);
+    expect([count, ...((await end) as unknown[])]).toEqual([1000, 'error', 'down', 999]);
+  },
+
+  async 'p-retry a `TypeError` that is not one of the network, an `onFailedAttempt` that throws'() {
+    const defect = new TypeError('x is not a function');
+    const theirs = ended(() => pRetry(() => Promise.reject(defect), { retries: 2 }));
+    const here = retry({
+      attempts: 3,
+      outcome: (error) => (error === defect ? 'ignore' : error ? 'fail' : 'ok'),
+      clock,
+    });
+    const ours = ended(() => here.execute(() => Promise.reject(defect)));
+    const printed = vi.spyOn(console, 'error').mockImplementation(() => {});
+    const stops = (): never => {
+      throw new Error('stop');
+    };
+    const stopped = ended(() => pRetry(down, { retries: 2, minTimeout: 100, onFailedAttempt: stops }));
+    const goesOn = retry({ attempts: 3, backoff: { constant: '100ms' }, jitter: 'none', clock });
+    goesOn.on('retry', stops);
+    const gone = ended(() => goesOn.execute(down));
+    await pass(60_000);
+    expect(await theirs).toEqual(['error', 'x is not a function', 0]);
+    expect(await ours).toEqual(await theirs);
+    expect(await stopped).toEqual(['error', 'stop', 0]);
+    expect(await gone).toEqual(['error', 'down', 200]);
+    expect(printed).toHaveBeenCalledOnce();
+    printed.mockRestore();
   },
 
   async 'p-limit `limit.activeCount`, `limit.pendingCount`, `limit.clearQueue()`'() {

@@ -168,6 +168,21 @@ func (m *Buckets) Step(handle, kind, outcome, cost uint32, now float64) int32 {
 	return m.answer(&answer, b.last)
 }
 
+// Adopt puts a bucket under another configuration, see Module.Adopt.
+func (m *Buckets) Adopt(handle, makerHandle uint32, now float64) int32 {
+	maker := m.find(makerHandle, bucketMaker)
+	if maker == nil {
+		return BadHandle
+	}
+	b := m.move(handle, now)
+	if b == nil {
+		return BadHandle
+	}
+	b.bucket.Adopt(&maker.bucket.Machine, b.last)
+	m.Slots.Count = 0
+	return m.answer(&reducer.Answer{Verdict: reducer.Done}, b.last)
+}
+
 // Class returns what is lost with a bucket, see Module.Class.
 func (m *Buckets) Class(handle uint32, now float64) int32 {
 	b := m.move(handle, now)

@@ -269,6 +269,11 @@ func (m *Module) Adopt(handle, makerHandle uint32, now float64) int32 {
 	if c == nil {
 		return BadHandle
 	}
+	if c.maker.queued && !made.queued {
+		// Callers that wait keep their places.
+		waits := *made
+		waits.queued, made = true, &waits
+	}
 	c.put(made, cell.Adopt(made.Maker, c.cell, c.last, &m.out))
 	return m.end(c, &reducer.Answer{Verdict: reducer.Done})
 }

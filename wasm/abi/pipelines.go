@@ -342,7 +342,7 @@ func (m *Module) Observe(handle, on uint32) int32 {
 }
 
 // Ask does something at a step's cell for the host itself, without a call: a peek, a
-// tick, a transition or a reset. It returns the verdict, 0 where the key has no cell.
+// tick, a transition, a reset or a drain. It returns the verdict, 0 where the key has no cell.
 func (m *Module) Ask(handle, step, key, kind, cost uint32, now float64) int32 {
 	d := m.moved(handle, now)
 	if d == nil {
@@ -351,10 +351,12 @@ func (m *Module) Ask(handle, step, key, kind, cost uint32, now float64) int32 {
 	switch a := reducer.Kind(min(kind, 255)); {
 	case key > MaxKey:
 		return m.keyTooGreat()
-	case a != reducer.Peek && a != reducer.Tick && a != reducer.Transition && a != reducer.Reset:
+	case a != reducer.Peek && a != reducer.Tick && a != reducer.Transition && a != reducer.Reset && a != reducer.Drain:
 		return m.fail(BadArgument, "no such action on a step")
 	case step >= uint32(d.Plan().Len()) || d.Plan().Maker(int(step)) == nil:
 		return m.noCells()
+	case a == reducer.Drain && d.Adds(int(step), key) && m.short(objectBytes+planBytes(d.Plan()), objectBytes, forObject):
+		return NoMemory
 	}
 	answer, c := d.Ask(int(step), key, reducer.Action{Kind: reducer.Kind(kind), Cost: cost})
 	s := &m.Slots
@@ -367,6 +369,34 @@ func (m *Module) Ask(handle, step, key, kind, cost uint32, now float64) int32 {
 	}
 	m.decided(d, 0)
 	return int32(answer.Verdict)
+}
+
+// Block refuses the calls of a key at a step for a time, NaN to end that. It returns 1, or
+// 0 where too many keys are blocked, or none was to be unblocked.
+func (m *Module) Block(handle, step, key uint32, span, now float64) int32 {
+	d := m.moved(handle, now)
+	if d == nil {
+		return BadHandle
+	}
+	if key > MaxKey {
+		return m.keyTooGreat()
+	}
+	if step >= uint32(d.Plan().Len()) || len(d.Plan().Per(int(step))) == 0 {
+		return m.fail(BadArgument, "the step has no keys")
+	}
+	ok := false
+	if wait, blocks := m.span(span); !blocks {
+		ok = d.Unblock(int(step), key)
+	} else if m.short(objectBytes, objectBytes, forObject) {
+		return NoMemory
+	} else {
+		ok = d.Block(int(step), key, wait)
+	}
+	m.decided(d, 0)
+	if ok {
+		return 1
+	}
+	return 0
 }
 
 // Evict forgets the cell of a key. It returns 1, or 0 where there is none or a call

@@ -47,7 +47,7 @@ export interface TokenBucketFactory {
 export const rateLimiter: TokenBucketFactory = /* @__PURE__ */ Object.assign(
   (options: TokenBucketOptions | Rate, more?: unknown) => {
     checkAlone('rateLimiter', more);
-    return new RateLimiter(options, share(BUCKET, options));
+    return new RateLimiter(options, share(BUCKET, options), undefined, undefined, BUCKET);
   },
   {
     keyed: (options: KeyedTokenBucketOptions | Rate, more?: unknown) => {

@@ -48,6 +48,9 @@ func step(cell, kind, outcome, cost uint32, now float64) int32 {
 	return called().Step(cell, kind, outcome, cost, now)
 }
 
+//go:wasmexport adopt
+func adopt(cell, maker uint32, now float64) int32 { return called().Adopt(cell, maker, now) }
+
 //go:wasmexport rank
 func rank(cell uint32, now float64) int32 { return called().Class(cell, now) }
 

@@ -21,6 +21,9 @@ func step(cell, kind, outcome, cost uint32, now float64) int32 {
 //go:wasmexport pass
 func pass(cell uint32, now float64) int32 { return base.M().Pass(cell, now) }
 
+//go:wasmexport adopt
+func adopt(cell, maker uint32, now float64) int32 { return base.M().Adopt(cell, maker, now) }
+
 //go:wasmexport rank
 func rank(cell uint32, now float64) int32 { return base.M().Class(cell, now) }
 

@@ -63,6 +63,11 @@ func ask(pipeline, step, key, kind, cost uint32, now float64) int32 {
 //go:wasmexport evict
 func evict(pipeline, step, key uint32) int32 { return base.M().Evict(pipeline, step, key) }
 
+//go:wasmexport block
+func block(pipeline, step, key uint32, span, now float64) int32 {
+	return base.M().Block(pipeline, step, key, span, now)
+}
+
 //go:wasmexport save
 func save(pipeline, step, key uint32) int32 { return base.M().Save(pipeline, step, key) }
 
