@@ -43,6 +43,10 @@ func (s *Cells) stepBarred(key *Key, a reducer.Action) (reducer.Answer, clock.Ma
 	if !ok {
 		return reducer.Rejected(reducer.ReasonShed, clock.Never), now
 	}
+	if answer.Verdict == reducer.Admit {
+		// What was refused comes back later from now on.
+		*b = bar{}
+	}
 	if at, known := answer.RetryAt(); known && (answer.Reason == reducer.ReasonRate || answer.Reason == reducer.ReasonOpen) {
 		*b = bar{cost: a.Cost, until: at, read: now, answer: answer}
 		if key != nil {
