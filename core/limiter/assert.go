@@ -36,7 +36,9 @@ func (m *Machine) assertStep(answer *reducer.Answer, s *State, a *reducer.Action
 	m.apply(answer, s, a, now, out)
 	assert.That(answer.Changed == (before != s.version()), "limiter: an answer says that the state changed when it did, and else not")
 	assert.That(s.Last == last || answer.Changed && s.Last == max(now, last), "limiter: a change moves the mark of the latest change, and nothing else does")
-	m.assert(s)
+	if last != clock.Always { // the linearizability tests step states without the mark of their latest change
+		m.assert(s)
+	}
 }
 
 // assert asserts what holds of each state that a machine leaves behind.
