@@ -3,17 +3,44 @@ import type { Clock } from './types.js';
 // In Node the global is an accessor, which costs a quarter of what reading the time costs. Fake timers replace both.
 const { performance: monotonic, setTimeout: timer } = globalThis;
 
+const later = (callback: () => void, milliseconds: number): unknown => setTimeout(callback, milliseconds);
+const forget = (handle: unknown): void => clearTimeout(handle as number);
+
 /**
  * The monotonic clock of the runtime. In Node its timers keep the process alive
  * exactly while a caller waits.
  */
 export function systemClock(): Clock {
-  return {
-    now: () => (setTimeout === timer ? monotonic.now() : performance.now()),
-    setTimeout: (callback, milliseconds): unknown => setTimeout(callback, milliseconds),
-    clearTimeout: (timer) => clearTimeout(timer as number),
+  let setter = setTimeout;
+  let source = sourceOf(setter);
+  let offset = 0;
+  const shifted = (): number => {
+    if (setTimeout !== setter) {
+      // Time goes on where it was: what was made before would wait for it. Whole milliseconds stay whole.
+      const before = Math.ceil(source.now() + offset);
+      setter = setTimeout;
+      source = sourceOf(setter);
+      offset = before - source.now();
+    }
+    return source.now() + offset;
   };
+  const clock = {
+    now(): number {
+      if (setTimeout === timer) return monotonic.now();
+      // From the first fake timers on: the check of the offset would cost all others a nanosecond.
+      Reflect.set(clock, 'now', shifted);
+      return shifted();
+    },
+    setTimeout: later,
+    clearTimeout: forget,
+  };
+  return clock;
 }
+
+const sourceOf = (setter: unknown): Performance => (setter === timer ? monotonic : performance);
+
+/** Whether the timers of a clock are those of the runtime, which a test may replace. */
+export const hasSystemTimers = (clock: Clock): boolean => clock.setTimeout === later;
 
 /** The wall time of a clock in milliseconds since 1970: that of the runtime, where it has none of its own. */
 export const wallOf = (clock: Clock): number => (clock.wall ? clock.wall() : Date.now());

@@ -1,4 +1,4 @@
-import { defaultClock } from './clock.js';
+import { defaultClock, hasSystemTimers } from './clock.js';
 import type { Clock } from './types.js';
 
 /** The time of an event that never comes. */
@@ -73,6 +73,9 @@ export class Wakes {
   /** A check follows. */
   private checks = false;
 
+  /** Whose timer it is: that of fake timers is dropped with them. Undefined where the clock has timers of its own. */
+  private setter: unknown;
+
   /** `soon` calls back with the next turn of the loop; with it a timer for which no caller waits may hold the process so long. */
   constructor(
     private readonly clock: Clock,
@@ -95,7 +98,7 @@ export class Wakes {
     if (place < 0) this.add(wake);
     else if (due < (this.keys[place] as number)) this.sift(wake, due, place);
     if (guests) guests.moved(wake);
-    else if (due < this.armed || this.trusted < (now ?? this.clock.now())) this.arm();
+    else if (due < this.armed || this.replaced || this.trusted < (now ?? this.clock.now())) this.arm();
   }
 
   /** A caller begins to wait for a wake (1), or no longer waits (-1). */
@@ -157,8 +160,16 @@ export class Wakes {
     this.kept = false;
   };
 
+  /** Whether fake timers took the place of those by which its timer was set, or gave it back. */
+  private get replaced(): boolean {
+    return this.setter !== undefined && this.setter !== setTimeout;
+  }
+
   private arm(): void {
-    this.clear(this.timer);
+    // They must not clear a timer of the others; what was to follow soon may be gone with them, too.
+    if (this.replaced) this.checks = false;
+    else this.clear(this.timer);
+    if (hasSystemTimers(this.clock)) this.setter = setTimeout;
     const due = this.keys[0] as number;
     const now = this.clock.now();
     this.armed = due;
@@ -244,11 +255,13 @@ export class Wakes {
 
 const all = new WeakMap<Clock, Wakes>();
 
+// Not that of fake timers, which goes with them.
+const { setImmediate: soon } = globalThis as { setImmediate?: (callback: () => void) => unknown };
+
 /** The wakes of a clock: one object for each clock. */
 export function wakesOf(clock: Clock): Wakes {
   let wakes = all.get(clock);
   if (!wakes) {
-    const { setImmediate: soon } = globalThis as { setImmediate?: (callback: () => void) => unknown };
     wakes = new Wakes(clock, clock === defaultClock ? soon : undefined);
     all.set(clock, wakes);
   }
