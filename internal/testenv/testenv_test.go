@@ -89,18 +89,18 @@ func TestDraws(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("SLUICE_RECORD", file)
-	t.Setenv("SLUICE_SEED", "7000")
+	t.Setenv("SLUICE_SEED", "900000000")
 	t.Setenv("SLUICE_SEEDS", "2")
 	t.Setenv("SLUICE_CASES", "3")
 	for range 2 {
 		f, before := &failing{TB: t}, 0
 		var drawn []testenv.Drawn
 		for d := range testenv.Draws(f, 20_000) {
-			if d.Seed < 7000 {
+			if d.Seed < 900_000_000 {
 				before++
 				continue
 			}
-			if drawn = append(drawn, d); d.Seed == 7001 && d.Case == 1 {
+			if drawn = append(drawn, d); d.Seed == 900_000_001 && d.Case == 1 {
 				f.failed = true
 				break
 			}
@@ -108,11 +108,11 @@ func TestDraws(t *testing.T) {
 		for _, end := range f.ends {
 			end()
 		}
-		want := []testenv.Drawn{{Seed: 7000}, {Seed: 7000, Case: 1}, {Seed: 7000, Case: 2}, {Seed: 7001}, {Seed: 7001, Case: 1}}
+		want := []testenv.Drawn{{Seed: 900_000_000}, {Seed: 900_000_000, Case: 1}, {Seed: 900_000_000, Case: 2}, {Seed: 900_000_001}, {Seed: 900_000_001, Case: 1}}
 		if !slices.Equal(drawn, want) || before < 4 {
 			t.Errorf("draws %v after %d that failed", drawn, before)
 		}
-		if text, err := os.ReadFile(file); err != nil || string(text) != "# failed\nTestOracle 7001 1\n" {
+		if text, err := os.ReadFile(file); err != nil || string(text) != "# failed\nTestOracle 900000001 1\n" {
 			t.Errorf("the file has %q, %v", text, err)
 		}
 	}
