@@ -235,7 +235,7 @@ func TestTrapEndsLeases(t *testing.T) {
 			<-release
 		}
 	})
-	f := filter(t, document("process", `{"bulkhead":{"concurrent":4,"lease":"500ms"}}`))
+	f := filter(t, document("process", `{"bulkhead":{"concurrent":4,"lease":"1s"}}`))
 	f.Module = envoytest.Trapping(t, f.Module)
 	e := envoytest.Start(t, envoy.Config{Upstream: upstream.Address(), Filters: []envoy.Filter{f.Filter()}})
 	c := envoytest.HTTP2Client(t, e) // one worker has all requests

@@ -54,6 +54,7 @@ import {
   HedgeLostError,
   InjectedError,
   type Methods,
+  type Imported,
   type Outcome,
   type Permit,
   type Pipeline,
