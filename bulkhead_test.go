@@ -221,6 +221,21 @@ func TestLeases(t *testing.T) {
 	})
 }
 
+// TestRenewOfSeveralLeases renews the lease that a call still has, after another one has
+// run out.
+func TestRenewOfSeveralLeases(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := guarded(t, []string{"bulkhead: {concurrent: 1, lease: 3s}", "bulkhead: {concurrent: 1, lease: 17s, name: inner}"})
+		require.NoError(t, do(p, func(ctx context.Context) (int, error) {
+			time.Sleep(14 * time.Second)
+			assert.False(t, sluice.Renew(ctx), "one of them has run out")
+			time.Sleep(16 * time.Second)
+			assert.ErrorContains(t, do(p, ok), "inner")
+			return 0, nil
+		}))
+	})
+}
+
 func TestBulkheadUnderLoad(t *testing.T) {
 	b := walled(t, places(3, 5))
 	var inside, most, refused atomic.Int64

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/sluice-go/sluice/core/adaptive"
 	"github.com/sluice-go/sluice/core/backoff"
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/bulkhead"
@@ -179,11 +180,23 @@ func ambiguous(t *testing.T, p pipeline.Policy, events []oracle.Event, grid bool
 		return true
 	}
 	engine, seen := oracle.New(p, 0), 0
+	leases, began := map[time.Duration]bool{}, map[string]time.Duration{}
+	addLeases(p, leases)
 	several := func(own string) bool {
 		touched := map[string]string{}
 		for _, text := range engine.Lines()[seen:] {
 			d := parsed(t, text)
 			id := string(d.ID)
+			at, err := time.ParseDuration(d.At)
+			require.NoError(t, err)
+			switch d.Decision {
+			case "admit":
+				began[id] = at
+			case "timeout", "end":
+				if leases[at-began[id]] {
+					return true
+				}
+			}
 			if other, ok := touched[d.At]; id != own && ok && other != id {
 				return true
 			}
@@ -195,8 +208,11 @@ func ambiguous(t *testing.T, p pipeline.Policy, events []oracle.Event, grid bool
 		return false
 	}
 	for _, e := range events {
-		if e.Policy != nil && unordered(*e.Policy, grid) {
-			return true
+		if e.Policy != nil {
+			addLeases(*e.Policy, leases)
+			if unordered(*e.Policy, grid) {
+				return true
+			}
 		}
 		require.NoError(t, engine.Apply(oracle.Event{At: e.At, Op: "tick"}))
 		if several("") {
@@ -208,6 +224,16 @@ func ambiguous(t *testing.T, p pipeline.Policy, events []oracle.Event, grid bool
 		}
 	}
 	return false
+}
+
+// addLeases adds the leases of adaptive limits. An attempt that ends at the mark at which its lease does
+// counts or not.
+func addLeases(p pipeline.Policy, leases map[time.Duration]bool) {
+	for _, s := range p.Steps {
+		if c, ok := s.Config.(adaptive.Config); ok && c.Lease > 0 {
+			leases[c.Lease] = true
+		}
+	}
 }
 
 // unordered reports whether decisions depend on an order that a runner does not

@@ -168,7 +168,9 @@ func TestShadowAlone(t *testing.T) {
 	t.Run("keyed limiter", func(t *testing.T) {
 		bubble(t, func(t *testing.T) {
 			l := perKey(t, rate(1, time.Second), sluice.WithShadow())
-			assert.True(t, l.Allow("a") && l.Allow("a"))
+			for range 2 {
+				assert.True(t, l.Allow("a"))
+			}
 			events := sentencesOf(l)
 			assert.True(t, l.Allow("a"))
 			require.NoError(t, l.WaitN(t.Context(), "a", 2))

@@ -60,12 +60,15 @@ func (r *run) lease(k uint8, l *leases) {
 
 // renew restarts the leases, and reports whether all of them were still held.
 func (l *leases) renew() bool {
-	ok := len(l.held) > 0 && !l.ended.Load()
-	if ok {
-		l.traced.Renew(l.held[0].cell.now(), l.number)
+	if len(l.held) == 0 || l.ended.Load() {
+		return false
 	}
+	l.traced.Renew(l.held[0].cell.now(), l.number)
+	ok := true
 	for _, x := range l.held {
-		ok = ok && x.cell.Step(reducer.Action{Kind: reducer.Renew, Permit: x.permit}, x.cell.now()).Verdict == reducer.Done
+		if x.cell.Step(reducer.Action{Kind: reducer.Renew, Permit: x.permit}, x.cell.now()).Verdict != reducer.Done {
+			ok = false // and the leases of the other steps go on
+		}
 	}
 	return ok
 }

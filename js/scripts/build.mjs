@@ -5,8 +5,8 @@ import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
-import { inLines } from './lines.mjs';
 import { minifySync } from 'rolldown/utils';
+import { inLines } from './lines.mjs';
 import { digest, textOf } from './text.mjs';
 import { translate } from './translate.mjs';
 
