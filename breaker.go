@@ -87,7 +87,7 @@ func (b *Breaker) step(a reducer.Action) (after breaker.Mode) {
 
 // remembers reports whether a reset would forget outcomes, openings or probes.
 func (b *Breaker) remembers() bool {
-	c := b.core
+	c, _, _ := breaker.At(b.cell, b.settings.Now())
 	return c.Total > 0 || c.Failed > 0 || c.SlowRow > 0 || c.Openings > 0 || c.ProbesOut > 0
 }
 

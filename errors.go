@@ -282,6 +282,7 @@ const (
 	errZeroBreaker  zeroError = "sluice: a zero Breaker; NewBreaker makes one"
 	errZeroBulkhead zeroError = "sluice: a zero Bulkhead; NewBulkhead makes one"
 	errZeroRetrier  zeroError = "sluice: a zero Retrier; NewRetry makes one"
+	errZeroKeyed    zeroError = "sluice: a zero mechanism with keys; NewKeyedLimiter, NewKeyedBreaker, NewKeyedBulkhead and NewKeyedRetry make one"
 	errZeroHedger   zeroError = "sluice: a zero Hedger; NewHedge makes one"
 	errZeroExecutor zeroError = "sluice: a zero Executor; NewExecutor makes one"
 	errZeroQueue    zeroError = "sluice: a zero Queue; NewQueue makes one"

@@ -189,7 +189,7 @@ func (l *KeyedLimiter) peek(key string, n uint32, now clock.Mark) reducer.Answer
 // nothing.
 func (l *KeyedLimiter) Configure(c limiter.Config) error {
 	if l.settings == nil {
-		return errZeroLimiter
+		return errZeroKeyed
 	}
 	rate, err := l.rate(c)
 	if err != nil {

@@ -94,7 +94,7 @@ func (l *KeyedLimiterOf[K]) Wait(ctx context.Context, key K) error { return l.Wa
 // WaitN is Wait for n permits.
 func (l *KeyedLimiterOf[K]) WaitN(ctx context.Context, key K, n uint32) error {
 	if l.limiter == nil {
-		return errZeroLimiter
+		return errZeroKeyed
 	}
 	h := l.hash(key)
 	return l.limiter.wait(ctx, string(h[:]), l.name(key), n)
@@ -104,7 +104,7 @@ func (l *KeyedLimiterOf[K]) WaitN(ctx context.Context, key K, n uint32) error {
 // KeyedLimiter.Reserve.
 func (l *KeyedLimiterOf[K]) Reserve(key K, n uint32, wait time.Duration) (Reservation, error) {
 	if l.limiter == nil {
-		return Reservation{}, errZeroLimiter
+		return Reservation{}, errZeroKeyed
 	}
 	h := l.hash(key)
 	return l.limiter.reserve(string(h[:]), l.name(key), n, wait)
@@ -113,7 +113,7 @@ func (l *KeyedLimiterOf[K]) Reserve(key K, n uint32, wait time.Duration) (Reserv
 // Configure changes the active limiter, as KeyedLimiter.Configure.
 func (l *KeyedLimiterOf[K]) Configure(c LimiterConfig) error {
 	if l.limiter == nil {
-		return errZeroLimiter
+		return errZeroKeyed
 	}
 	return l.limiter.Configure(c)
 }

@@ -29,6 +29,10 @@ func ExecuteKey[T any](ctx context.Context, m KeyedMechanism, key string, fn fun
 		return zero, errNoMechanism
 	}
 	p, q := m.guarded(key)
+	if p == nil {
+		var zero T
+		return zero, errZeroKeyed
+	}
 	return DoWith(ctx, p, q, fn)
 }
 
@@ -67,6 +71,9 @@ func (k *keyedStep[C]) guarded(key string) (*Pipeline, Request) {
 // Do runs fn under the state of the key, as ExecuteKey.
 func (k *keyedStep[C]) Do(ctx context.Context, key string, fn func(context.Context) error) error {
 	p, q := k.guarded(key)
+	if p == nil {
+		return errZeroKeyed
+	}
 	_, err := DoWith(ctx, p, q, func(ctx context.Context) (struct{}, error) { return struct{}{}, fn(ctx) })
 	return err
 }
@@ -122,6 +129,13 @@ func NewKeyedBreaker(c breaker.Config, options ...Option) (*KeyedBreaker, error)
 	return &KeyedBreaker{k}, nil
 }
 
+func (b *KeyedBreaker) guarded(key string) (*Pipeline, Request) {
+	if b == nil {
+		return nil, Request{}
+	}
+	return b.keyedStep.guarded(key)
+}
+
 // Acquire begins a call of the key that is not a function. The caller ends it with Call.Done
 // and Call.Release. The error is a RejectedError or that of the context.
 func (b *KeyedBreaker) Acquire(ctx context.Context, key string) (*Call, error) {
@@ -171,6 +185,13 @@ func keyedBulkhead(c bulkhead.Config) (bulkhead.Config, error) {
 	return c, nil
 }
 
+func (b *KeyedBulkhead) guarded(key string) (*Pipeline, Request) {
+	if b == nil {
+		return nil, Request{}
+	}
+	return b.keyedStep.guarded(key)
+}
+
 // Acquire takes a place of the key, waiting for one where the configuration has a queue. The
 // caller returns it with Call.Release. The error is a RejectedError or that of the context.
 func (b *KeyedBulkhead) Acquire(ctx context.Context, key string) (*Call, error) {
@@ -182,6 +203,7 @@ func (b *KeyedBulkhead) AcquireN(ctx context.Context, key string, n uint32) (*Ca
 	q := Request{Key: key}
 	if n > 1 {
 		cost := strconv.FormatUint(uint64(n), 10)
+		q.Cost = n // of the events
 		q.Lookup = func(attribute string) string {
 			if attribute == keyedCost {
 				return cost
@@ -206,11 +228,25 @@ func (b *KeyedBulkhead) Configure(c bulkhead.Config) error {
 // use. NewKeyedRetry makes one; a zero KeyedRetrier refuses every call.
 type KeyedRetrier struct{ keyedStep[retry.Config] }
 
-// NewKeyedRetry makes a retrier whose budget no key has used. c.Budget is required.
+// NewKeyedRetry makes a retrier whose budget no key has used. A budget (c.Budgeted and c.Budget)
+// is required, and c.Refusals must be EndRefused, as for NewRetry.
 func NewKeyedRetry(c retry.Config, options ...Option) (*KeyedRetrier, error) {
+	if !c.Budgeted {
+		return nil, reducer.BadCount("budget", 0, "a budget, which is what each key has: Budgeted and Budget")
+	}
+	if err := aloneRefusals(c); err != nil {
+		return nil, err
+	}
 	k, err := newKeyedStep("KeyedRetrier", optionSeed|optionClassifies|optionClassifyResult|optionAttemptInfo|optionDelay, c, options)
 	if err != nil {
 		return nil, err
 	}
 	return &KeyedRetrier{k}, nil
+}
+
+func (r *KeyedRetrier) guarded(key string) (*Pipeline, Request) {
+	if r == nil {
+		return nil, Request{}
+	}
+	return r.keyedStep.guarded(key)
 }

@@ -128,7 +128,14 @@ func TestKeyedRetrier(t *testing.T) {
 		assert.Equal(t, 6, attempts("b"), "a budget of its own")
 	})
 	_, err := sluice.NewKeyedRetry(sluice.RetryConfig{Attempts: 2, Backoff: constant(time.Millisecond)})
-	require.ErrorContains(t, err, "per")
+	require.ErrorContains(t, err, "budget: found 0")
+	_, err = sluice.NewKeyedRetry(sluice.RetryConfig{Budgeted: true, Budget: sluice.BudgetConfig{Ratio: sluice.Percent(20)}, Refusals: sluice.RefusalsWait})
+	require.ErrorContains(t, err, "refusals: found")
+	fn := func(context.Context) (int, error) { return 1, nil }
+	for _, m := range []sluice.KeyedMechanism{(*sluice.KeyedRetrier)(nil), (*sluice.KeyedBreaker)(nil), (*sluice.KeyedBulkhead)(nil), &sluice.KeyedBreaker{}} {
+		_, err = sluice.ExecuteKey(t.Context(), m, "a", fn)
+		require.ErrorContains(t, err, "a zero mechanism with keys")
+	}
 }
 
 // TestShadowAlone: each mechanism takes what it would take, says what it would refuse, and

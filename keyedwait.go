@@ -29,7 +29,7 @@ func (l *KeyedLimiter) WaitN(ctx context.Context, key string, n uint32) error {
 func (l *KeyedLimiter) wait(ctx context.Context, key, name string, n uint32) error {
 	switch {
 	case l.settings == nil:
-		return errZeroLimiter
+		return errZeroKeyed
 	case ctx.Err() != nil:
 		return cancelled(ctx, nil)
 	}
@@ -120,7 +120,7 @@ func (l *KeyedLimiter) Reserve(key string, n uint32, wait time.Duration) (Reserv
 // reserve is Reserve. name is the key in events.
 func (l *KeyedLimiter) reserve(key, name string, n uint32, wait time.Duration) (Reservation, error) {
 	if l.settings == nil {
-		return Reservation{}, errZeroLimiter
+		return Reservation{}, errZeroKeyed
 	}
 	now := l.settings.Now()
 	r, answer := l.ask(key, n, now.Add(wait), now)

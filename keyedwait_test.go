@@ -177,7 +177,7 @@ func TestKeyedLimiterReset(t *testing.T) {
 	}
 	var zero sluice.KeyedLimiter
 	assert.False(t, zero.Reset("a"))
-	require.EqualError(t, zero.Configure(rate(1, time.Second)), "sluice: a zero Limiter; NewLimiter makes one")
+	require.EqualError(t, zero.Configure(rate(1, time.Second)), "sluice: a zero mechanism with keys; NewKeyedLimiter, NewKeyedBreaker, NewKeyedBulkhead and NewKeyedRetry make one")
 	require.Error(t, zero.Wait(t.Context(), "a"))
 	_, err := zero.Reserve("a", 1, 0)
 	require.Error(t, err)

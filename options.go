@@ -96,7 +96,7 @@ func WithClock(source clock.Source) Option {
 	return func(s *settings) { s.Source, s.given = source, s.given|optionClock }
 }
 
-// WithSeed fixes the seed of all jitter of a Pipeline, Set or Retrier. Default:
+// WithSeed fixes the seed of all jitter of a Pipeline, Set, Retrier, KeyedRetrier or Hedger. Default:
 // drawn at the start.
 func WithSeed(seed uint64) Option {
 	return func(s *settings) { s.Seed, s.given = seed, s.given|optionSeed }
@@ -113,14 +113,14 @@ func WithLogger(logger *slog.Logger) Option {
 // WithRequestID sets the function that returns the identifier of a request from the
 // context of its call, for Event.Request: a trace or correlation id, for example. It is
 // called for every event of a call whose Request.ID is empty, so it must be fast; empty
-// means none. It applies to a Pipeline, Set, Limiter, Breaker, Bulkhead and Retrier.
+// means none. It applies to everything.
 // Default: Request.ID alone.
 func WithRequestID(f func(context.Context) string) Option {
 	return func(s *settings) { s.RequestID, s.given = f, s.given|optionRequestID }
 }
 
 // WithClassify sets the function that classifies the errors of a function guarded by
-// a Pipeline, Set, Breaker or Retrier: Fail is retried and breakers count it, Throttle
+// a Pipeline, Set, Breaker, Retrier or Hedger, with keys or without: Fail is retried and breakers count it, Throttle
 // is retried and not counted, Ignore is neither, OK is a success. 0, and any other value
 // that is no outcome, is the outcome without f. It is not called for
 // an error that is an Outcomer, except the RejectedError and the TimeoutError of a
@@ -139,7 +139,7 @@ func WithShadow() Option {
 	return func(s *settings) { s.shadow, s.given = true, s.given|optionShadow }
 }
 
-// WithMaxKeys bounds the keys of a KeyedLimiter, where a new key above the maximum
+// WithMaxKeys bounds the keys of a KeyedLimiter and of the other mechanisms with keys, where a new key above the maximum
 // takes the place of the least recently used one. In a Pipeline or Set it bounds the
 // keys of each step with `per` whose setting `keys` is higher. Default:
 // DefaultMaxKeys in a KeyedLimiter, else `keys` alone. Values below 1 count as 1,

@@ -11,7 +11,7 @@ import (
 
 // AbortOn names errors of a function that no retry follows and no breaker counts, as
 // OutcomeIgnore: those that errors.Is finds to be one of them. The call returns them as they
-// are. It applies to a Pipeline, Set, Breaker, Retrier or Hedger, and comes before RetryOn
+// are. It applies to a Pipeline, Set, Breaker, Retrier or Hedger, with keys or without, and comes before RetryOn
 // and WithClassify. An error that is an Outcomer has its own outcome, except the
 // RejectedError and the TimeoutError of a policy or mechanism inside the function. Given
 // twice, both lists hold.

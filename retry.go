@@ -28,8 +28,8 @@ type Retrier struct {
 // NewRetry makes a retrier. It waits for the refusals of the policies and mechanisms that
 // a function calls, and has no steps of its own: c.Refusals is that of a policy.
 func NewRetry(c retry.Config, options ...Option) (*Retrier, error) {
-	if c.Refusals != retry.EndRefused {
-		return nil, reducer.BadCount("refusals", uint64(c.Refusals), "EndRefused: a retrier has no steps below it")
+	if err := aloneRefusals(c); err != nil {
+		return nil, err
 	}
 	machine, err := retry.New(c.WithDefaults())
 	if err != nil {
@@ -46,6 +46,14 @@ func NewRetry(c retry.Config, options ...Option) (*Retrier, error) {
 		r.tallies = machine.Budget().CountsEnds()
 	}
 	return r, nil
+}
+
+// aloneRefusals checks what a retrier does with the refusals of steps below it.
+func aloneRefusals(c retry.Config) error {
+	if c.Refusals != retry.EndRefused {
+		return reducer.BadCount("refusals", uint64(c.Refusals), "EndRefused: a retrier has no steps below it")
+	}
+	return nil
 }
 
 // Retry runs fn until it succeeds, fails in a way that is not worth another

@@ -55,7 +55,9 @@ func (s *Set) reload(ctx context.Context, file string, change filewatch.Change, 
 		logger.ErrorContext(ctx, "sluice: the policy document is not active; the old one stays", "file", file, "error", err)
 	}
 	for _, f := range told {
-		f(err)
+		if f != nil {
+			f(err)
+		}
 	}
 	return err
 }

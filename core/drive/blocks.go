@@ -19,7 +19,7 @@ type barred struct {
 
 // Block has a step refuse the calls of a key for a time, with ReasonBlocked, whatever
 // its cell says. Another Block of the key replaces the time. It returns false for a step
-// without keys, and where MaxBlocks other keys are blocked.
+// without keys, where MaxBlocks other keys are blocked, and for a time of 0 or less.
 func (d *Driver) Block(step int, key uint32, wait time.Duration) bool {
 	p := d.poolOf(step)
 	if p == nil || p.table == nil || wait <= 0 {

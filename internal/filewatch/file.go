@@ -32,10 +32,13 @@ type File struct {
 	name string
 	seen *Settled[Glance]
 	last []byte // what was read last, nil where the file could not be read
+	err  error  // of the latest read
 }
 
 // New returns a file of which a text was read before, nil for none.
-func New(name string, text []byte) *File { return &File{name, NewSettled(Look(name)), text} }
+func New(name string, text []byte) *File {
+	return &File{name: name, seen: NewSettled(Look(name)), last: text}
+}
 
 // Change is what a file has that has changed, or an error where it cannot be read.
 type Change struct {
@@ -45,13 +48,17 @@ type Change struct {
 	Same bool
 }
 
-// Changed looks at the file, and reads it where it has settled on something else. It returns
-// false where the text is as before.
+// Changed looks at the file, and reads it where it has settled on something else, or could not
+// be read before. It returns false where the text, or the error, is as before.
 func (f *File) Changed() (c Change, ok bool) {
-	if !f.seen.Changed(Look(f.name)) {
+	before := f.err
+	if !f.seen.Changed(Look(f.name)) && before == nil {
 		return c, false
 	}
 	c = f.read()
+	if c.Err != nil && before != nil && c.Err.Error() == before.Error() {
+		return c, false
+	}
 	return c, !c.Same
 }
 
@@ -63,7 +70,7 @@ func (f *File) Read() Change {
 
 func (f *File) read() Change {
 	text, err := Read(f.name)
-	if err != nil {
+	if f.err = err; err != nil {
 		// When it is back with the same text, that is a change.
 		f.last = nil
 		return Change{Err: err}

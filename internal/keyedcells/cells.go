@@ -26,9 +26,9 @@ type Config struct {
 	Names bool
 	// Watched reports whether evicted keys are kept for Evicted. nil for never.
 	Watched func() bool
-	// Reuse is for limits that are not configured: a refund to a fresh limit does
-	// nothing, while a fresh breaker still waits for the votes of calls under way,
-	// and Configure treats a fresh cell and a new one differently.
+	// Reuse is for limits: a refund to a fresh limit does nothing, while a fresh breaker
+	// still waits for the votes of calls under way. A key with all its permits may be
+	// forgotten, and then Configure does not find it.
 	Reuse bool
 }
 

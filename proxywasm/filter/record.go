@@ -137,10 +137,10 @@ func (w *recorder) call(s *stream, q *request) {
 	w.end()
 }
 
-// hidden returns a value, or its hash where the attribute carries secrets: equal values have
-// equal hashes, and the seed is known to the process alone.
+// hidden returns a value, or its hash where the attribute carries secrets, as a property of the
+// proxy may: equal values have equal hashes, and the seed is known to the process alone.
 func (w *recorder) hidden(name, value string) string {
-	if !secrets.Attribute(name) {
+	if !secrets.Attribute(name) && !strings.HasPrefix(name, "property:") {
 		return value
 	}
 	h := w.seed.Of(value)
