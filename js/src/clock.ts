@@ -11,6 +11,8 @@ const forget = (handle: unknown): void => clearTimeout(handle as number);
  * exactly while a caller waits.
  */
 export function systemClock(): Clock {
+  /** The timers beside which the offset is none for sure. */
+  let first: unknown = timer;
   let setter = setTimeout;
   let source = sourceOf(setter);
   let offset = 0;
@@ -24,17 +26,16 @@ export function systemClock(): Clock {
     }
     return source.now() + offset;
   };
-  const clock = {
+  return {
     now(): number {
-      if (setTimeout === timer) return monotonic.now();
-      // From the first fake timers on: the check of the offset would cost all others a nanosecond.
-      Reflect.set(clock, 'now', shifted);
+      if (setTimeout === first) return monotonic.now();
+      // From the first fake timers on, in copies of the clock as well: adding the offset would cost all others a nanosecond.
+      first = undefined;
       return shifted();
     },
     setTimeout: later,
     clearTimeout: forget,
   };
-  return clock;
 }
 
 const sourceOf = (setter: unknown): Performance => (setter === timer ? monotonic : performance);

@@ -5,7 +5,11 @@ import { settings } from './shared.js';
 import type { Classifier, CommonOptions } from './types.js';
 
 /** Runs further attempts of a call while one still runs. Make one with `hedge`. */
-export type Hedge = Pick<Pipeline, 'execute' | 'attempt' | 'on' | 'dispose' | typeof Symbol.dispose>;
+export interface Hedge
+  extends Pick<Pipeline, 'execute' | 'attempt' | 'on' | 'dispose' | typeof Symbol.dispose> {
+  /** Replaces the settings; running calls keep theirs. Throws `PolicyError` and changes nothing where they are wrong. */
+  configure(options: HedgeOptions): void;
+}
 
 /**
  * A hedge: where an attempt takes long, another one starts beside it, and the first good result is

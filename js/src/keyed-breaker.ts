@@ -1,6 +1,7 @@
 import { CircuitBreaker, type CircuitBreakerOptions } from './breaker.js';
 import { checkAlone } from './checks.js';
 import { KeyedCells, type KeyedSettings } from './keyed-cells.js';
+import { breakerAlone } from './reader/alone.js';
 import type { BreakerState } from './types.js';
 
 /** Settings of keyed circuit breakers. */
@@ -10,7 +11,7 @@ export interface KeyedCircuitBreakerOptions extends CircuitBreakerOptions, Keyed
 export class KeyedCircuitBreaker extends KeyedCells {
   /** @internal */
   constructor(options: KeyedCircuitBreakerOptions) {
-    super('breaker', options);
+    super(breakerAlone, options);
   }
 
   /** Replaces the settings of all keys, as a circuit breaker does. */

@@ -3,6 +3,7 @@ import { checkAlone, checkCost, wrongArgument } from './checks.js';
 import type { KeyedOptions } from './keyed.js';
 import { KeyedCells, type KeyedSettings } from './keyed-cells.js';
 import type { PipelineCallOptions } from './pipeline-options.js';
+import { bulkheadAlone } from './reader/alone.js';
 import type { BulkheadCounts } from './step.js';
 import type { Admission, CostOptions, Rejection } from './types.js';
 
@@ -18,7 +19,7 @@ export class KeyedBulkhead extends KeyedCells<CostOptions> {
   constructor(options: KeyedBulkheadOptions | number) {
     const { cost } = Object(options) as { cost?: unknown };
     if (cost !== undefined) wrongArgument('bulkhead.cost', cost, 'none: the cost is that of the call');
-    super('bulkhead', typeof options === 'number' ? { concurrent: options } : options, { cost: COST });
+    super(bulkheadAlone, typeof options === 'number' ? { concurrent: options } : options, { cost: COST });
   }
 
   /** Returns what a call of a key and a cost would get, and takes nothing. */

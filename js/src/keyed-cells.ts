@@ -1,11 +1,14 @@
 import { checkCall, checkHooks, checkKey, wrongArgument } from './checks.js';
+import { defaultClock } from './clock.js';
 import type { Emitter } from './emitter.js';
+import { compile } from './engine.js';
 import type { KeyedOptions } from './keyed.js';
 import { Observable } from './observable.js';
 import type { PipelinePass } from './pass.js';
 import { Pipeline } from './pipeline.js';
 import type { PipelineCallOptions, ResultHooks } from './pipeline-options.js';
 import type { Step } from './policy.js';
+import type { Alone } from './reader/alone.js';
 import { settings } from './shared.js';
 import type { Snapshot } from './snapshot.js';
 import type { PipelineStep } from './step.js';
@@ -28,7 +31,8 @@ export interface KeyedSettings {
 /** A mechanism with a cell for each key: a pipeline of one step. `O` are the options of a call beside its key. */
 export abstract class KeyedCells<O extends CallOptions = CallOptions> extends Observable {
   private readonly calls: Pipeline;
-  private readonly limits: KeyedSettings;
+  /** What `configure` keeps. */
+  private readonly stays: KeyedSettings & { shadow: unknown };
   /** @internal */
   protected readonly cells: PipelineStep;
 
@@ -37,11 +41,12 @@ export abstract class KeyedCells<O extends CallOptions = CallOptions> extends Ob
    * @internal
    */
   constructor(
-    mechanism: 'breaker' | 'bulkhead',
+    private readonly alone: Alone,
     options: object,
     private readonly more?: object,
   ) {
     super();
+    const mechanism = alone.mechanism.row.name as 'breaker' | 'bulkhead';
     const { clock, outcome, stack, instance } = checkHooks(mechanism, options) as CommonOptions & ResultHooks;
     const { per } = Object(options) as { per?: unknown };
     if (per !== undefined) wrongArgument(`${mechanism}.per`, per, 'none: the key is that of the call');
@@ -49,8 +54,8 @@ export abstract class KeyedCells<O extends CallOptions = CallOptions> extends Ob
       [mechanism]: { ...(settings(options) as object), ...more, per: 'key' },
     } as unknown as Step;
     this.calls = new Pipeline([step], { clock, outcome, stack, instance }, mechanism, true);
-    const { keys, when_full } = options as KeyedSettings;
-    this.limits = { keys, when_full };
+    const { keys, when_full, shadow } = options as KeyedSettings & { shadow?: unknown };
+    this.stays = { keys, when_full, shadow };
     const [name] = this.calls.names;
     this.cells = this.calls.step(name as string);
   }
@@ -87,12 +92,13 @@ export abstract class KeyedCells<O extends CallOptions = CallOptions> extends Ob
 
   /**
    * Replaces the settings of all keys: what is left out has its default. The states stay, as the `configure` of a policy
-   * says; so do the name, `keys`, `when_full`, the clock and functions. Throws `PolicyError`, and changes nothing, for wrong settings.
+   * says; so do the name, `shadow`, `keys`, `when_full`, the clock and functions. Throws `PolicyError`, and changes nothing, for wrong settings.
    */
   protected change(options: object): void {
-    const { keys, when_full } = this.limits;
+    // What is spread over them below must not hide what a mechanism alone does not have.
+    compile(this.alone, settings(options), defaultClock);
     this.calls.configureAlone(
-      { ...options, ...this.more, keys, when_full, per: 'key', name: this.cells.name },
+      { ...options, ...this.more, ...this.stays, per: 'key', name: this.cells.name },
       options,
     );
   }

@@ -105,7 +105,7 @@ class LoneRetry extends Observable implements Retry {
     const { outcome, retryAfter, delay: own } = this.options;
     const before: Before = { low: 0, high: 0 };
     let last: unknown;
-    const { clock, emitter, name } = this.common;
+    const { clock, emitter, name, maker } = this.common;
     const began = emitter.heard || this.bounded ? clock.now() : NaN;
     for (let attempt = 1; ; attempt++) {
       if (signal?.aborted) throw signal.reason;
@@ -124,7 +124,7 @@ class LoneRetry extends Observable implements Retry {
       const number = numberOf(outcome, threw, error, value);
       if ((number === OUTCOME_FAIL || number === OUTCOME_THROTTLE) && !signal?.aborted) {
         const after = delayAfter(own, retryAfterOf(retryAfter, error, value), attempt, error, value);
-        const delay = this.next(before, attempt, number, after, began, error);
+        const delay = this.next(maker, before, attempt, number, after, began, error);
         if (delay >= 0 && !this.common.shadow) {
           await new Promise<void>((resolve, reject) => {
             new Sleeper(this.common, delay, signal, resolve, reject);
@@ -143,6 +143,7 @@ class LoneRetry extends Observable implements Retry {
 
   /** The delay before the next attempt, negative for none. */
   private next(
+    maker: () => number,
     before: Before,
     attempt: number,
     outcome: number,
@@ -150,11 +151,13 @@ class LoneRetry extends Observable implements Retry {
     began: number,
     error: unknown,
   ): number {
-    const { engine, clock, emitter, name, shadow, maker } = this.common;
+    const { engine, clock, emitter, name, shadow } = this.common;
+    // First: where it is made anew, that may write these slots.
+    const settings = maker();
     engine.words().set([attempt, before.low, before.high], SLOT_ATTEMPT);
-    if (this.bounded) engine.floats()[SLOT_BEGAN] = began;
+    engine.floats()[SLOT_BEGAN] = began;
     const at = clock.now();
-    const again = engine.check(engine.x.next(maker(), outcome, after, NONE, at, random(), random()));
+    const again = engine.check(engine.x.next(settings, outcome, after, NONE, at, random(), random()));
     const delay = again ? (engine.floats()[SLOT_MILLIS] as number) : -1;
     const gaveUp = REASONS[engine.words()[SLOT_REASON] as number] as Reason;
     before.low = engine.words()[SLOT_BEFORE] as number;

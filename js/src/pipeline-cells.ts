@@ -40,6 +40,9 @@ const SHORT: { readonly [mechanism: string]: string } = {
   timeout: 'after',
 };
 
+const isPlain = (value: unknown): boolean =>
+  Object(value) === value && [Object.prototype, null].includes(Object.getPrototypeOf(value));
+
 /** Whether calls may wait at a step. */
 const queues = (step: Step): boolean => {
   const { limit, bulkhead } = step as {
@@ -70,7 +73,11 @@ const lacks = ({ per }: PlanStep, options: PipelineCallOptions | undefined): boo
 
 /** The cells of the steps of a pipeline, beside its calls. */
 export class PipelineCells implements Cells {
-  constructor(private readonly driver: Driver) {}
+  /** `covers` says that the program has a fallback. */
+  constructor(
+    private readonly driver: Driver,
+    private readonly covers = false,
+  ) {}
 
   /** The names of the steps. */
   get names(): readonly string[] {
@@ -138,20 +145,38 @@ export class PipelineCells implements Cells {
 
   change(index: number, settings: unknown): void {
     const { layout, engine, clock } = this.driver;
-    const { name, mechanism, at, className, shares } = layout.steps[index] as PlanStep;
+    const { name, mechanism, at, className } = layout.steps[index] as PlanStep;
     const path = `step ${name}`;
     if (className) wrongArgument(path, 'a class of a limit', 'a step of its own');
-    if (shares) wrongArgument(path, 'a mechanism that policies share', 'one of this policy alone');
+    // The policy as it was read says no longer what the document shares.
+    if (layout.steps.some(({ shares }) => shares)) {
+      wrongArgument(path, 'a policy with mechanisms that policies share', 'one without them');
+    }
     const own = Object.keys(Object(settings) as object).find((one) => KEPT.includes(one));
     if (own !== undefined)
       wrongArgument(path, own, `settings of the ${mechanism} without those of every step`);
+    if (!isPlain(settings) && !(mechanism in SHORT && /number|string/.test(typeof settings))) {
+      wrongArgument(path, settings, `settings of the ${mechanism}`);
+    }
     const steps = [...stepsOf(layout.policy)];
-    const before = Object(steps[at]?.[mechanism as keyof Step]) as { [name: string]: unknown };
-    const kept = Object.fromEntries(KEPT.filter((one) => one in before).map((one) => [one, before[one]]));
-    const given = Object(settings) === settings ? settings : { [SHORT[mechanism] ?? mechanism]: settings };
-    steps[at] = { [mechanism]: { ...(given as object), ...kept } } as unknown as Step;
+    steps[at] = { [mechanism]: this.kept(index, settings) } as unknown as Step;
     const policy = { ...layout.policy, steps } as Policy;
-    this.driver.configure(readSource(engine, policy, undefined, clock));
+    this.driver.configure(readSource(engine, policy, undefined, clock, undefined, false, this.covers));
+  }
+
+  /** Settings of the mechanism of a step with what the step has beside them. */
+  kept(index: number, settings: unknown): object {
+    const { layout } = this.driver;
+    const { mechanism, at } = layout.steps[index] as PlanStep;
+    const before = Object(stepsOf(layout.policy)[at]?.[mechanism as keyof Step]) as {
+      [name: string]: unknown;
+    };
+    const kept = Object.fromEntries(KEPT.filter((one) => one in before).map((one) => [one, before[one]]));
+    const given =
+      settings === undefined || Object(settings) === settings
+        ? settings
+        : { [SHORT[mechanism] ?? mechanism]: settings };
+    return { ...kept, ...(given as object) };
   }
 
   /** What the enforced limits have left for a call, outermost first. */

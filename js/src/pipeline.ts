@@ -79,7 +79,7 @@ export class Pipeline extends Observable {
       beside,
       recording,
     );
-    this.cells = new PipelineCells(this.driver);
+    this.cells = new PipelineCells(this.driver, fallback !== undefined);
   }
 
   /** @internal */
@@ -239,7 +239,7 @@ export class Pipeline extends Observable {
     checkStays(given);
     const step = alone === 'retry' ? besideDelay(options, this.hooks.delay) : options;
     driver.keep();
-    const steps = [{ [alone as string]: step }] as unknown as readonly Step[];
+    const steps = [{ [alone as string]: this.cells.kept(0, step) }] as unknown as readonly Step[];
     driver.configure(readSource(this.engine, steps, undefined, driver.clock, alone, keyed));
   }
 

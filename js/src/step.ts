@@ -120,9 +120,12 @@ export class PipelineStep {
   }
 
   /** Gives up the free permits of a limit: the dependency asked for a pause. They come back with the rate. Throws `PolicyError` for other mechanisms. */
-  drain(key = ''): void {
+  drain(key?: string): void {
     this.only('limit');
-    this.ask(key, ACTION_DRAIN);
+    if (key === undefined && this.#cells.locate(this.name).step.per.length) {
+      wrongArgument(`step ${this.name}`, 'no key', 'drain of a key');
+    }
+    this.ask(key ?? '', ACTION_DRAIN);
   }
 
   /**
@@ -146,7 +149,7 @@ export class PipelineStep {
   /**
    * Replaces the settings of the mechanism, as they are in a policy; what is left out has its default. What a step has beside
    * them stays: its name, `per`, `keys`, `when` and the like. The state stays as `configure` of a pipeline says, whose
-   * `policy` is then the changed one. Throws `PolicyError` for wrong settings, and for a mechanism that policies share.
+   * `policy` is then the changed one. Throws `PolicyError` for wrong settings, and in a policy with mechanisms that policies share.
    */
   configure(settings: unknown): void {
     this.#cells.change(this.#cells.locate(this.name).index, settings);

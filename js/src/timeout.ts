@@ -12,7 +12,11 @@ export interface TimeoutOptions extends CommonOptions {
 }
 
 /** Cuts calls that take too long. Make one with `timeout`. */
-export type Timeout = Pick<Pipeline, 'execute' | 'attempt' | 'on' | 'dispose' | typeof Symbol.dispose>;
+export interface Timeout
+  extends Pick<Pipeline, 'execute' | 'attempt' | 'on' | 'dispose' | typeof Symbol.dispose> {
+  /** Replaces the settings; running calls keep theirs. Throws `PolicyError` and changes nothing where they are wrong. */
+  configure(options: Omit<TimeoutOptions, keyof CommonOptions> | Duration): void;
+}
 
 /**
  * A timeout: at its mark the function's signal is aborted and the call rejects

@@ -127,11 +127,11 @@ export interface Attempt {
   readonly hedge: boolean;
   /** What the attempt threw that ended before this one began; undefined for none. */
   readonly lastError: unknown;
-  /** The milliseconds since the call began, waits included; undefined under a mechanism alone. */
+  /** The milliseconds since the call began, waits included; undefined under a mechanism alone but a timeout or a hedge. */
   readonly elapsed: number | undefined;
   /**
    * When the attempt is cut at the latest, in milliseconds of the clock: by the `deadline` of the call, or by a timeout of
-   * the policy; undefined for never, and under a mechanism alone. A timeout below the retry counts from the beginning of the
+   * the policy; undefined for never, and under a mechanism alone but a timeout or a hedge. A timeout below the retry counts from the beginning of the
    * attempt, its waits included. Timeouts with `when` or `enforce` are not in it.
    */
   readonly deadline: number | undefined;

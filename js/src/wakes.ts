@@ -47,6 +47,9 @@ export function useGuests(by: Guests): void {
 /** The longest time that a timer of JavaScript can have. */
 const LONGEST = 2 ** 31 - 1;
 
+// Those of the runtime, unless fake timers are there when this module is loaded.
+const { setTimeout: realSet, clearTimeout: realClear } = globalThis;
+
 /** How long a timer that is set for now may take, in milliseconds. */
 const LATE = 1000;
 
@@ -166,9 +169,12 @@ export class Wakes {
   }
 
   private arm(): void {
-    // They must not clear a timer of the others; what was to follow soon may be gone with them, too.
-    if (this.replaced) this.checks = false;
-    else this.clear(this.timer);
+    if (this.replaced) {
+      // A clear of fake timers may break them when they are gone: only a real timer holds the process.
+      if (this.setter === realSet) realClear(this.timer as number | undefined);
+      // What was to follow soon may be gone with them.
+      this.checks = false;
+    } else this.clear(this.timer);
     if (hasSystemTimers(this.clock)) this.setter = setTimeout;
     const due = this.keys[0] as number;
     const now = this.clock.now();
@@ -255,8 +261,9 @@ export class Wakes {
 
 const all = new WeakMap<Clock, Wakes>();
 
-// Not that of fake timers, which goes with them.
-const { setImmediate: soon } = globalThis as { setImmediate?: (callback: () => void) => unknown };
+const runtime = globalThis as { setImmediate?: (callback: () => void) => unknown };
+// Read for each call: fake timers that are there when this module is loaded may be gone later.
+const soon = runtime.setImmediate && ((callback: () => void) => runtime.setImmediate?.(callback));
 
 /** The wakes of a clock: one object for each clock. */
 export function wakesOf(clock: Clock): Wakes {

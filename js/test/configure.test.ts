@@ -11,10 +11,77 @@ import {
   policies,
   rateLimiter,
   retry,
+  timeout,
 } from '../src/index.js';
 import { virtualClock } from '../src/testing.js';
 
 const stays = /^configure: found "\w+"; allowed settings of the mechanism: its .* stay$/;
+
+describe('what stays', () => {
+  const down = (): Promise<never> => Promise.reject(new Error('down'));
+
+  test('the name and the shadow of a mechanism alone', async () => {
+    const clock = virtualClock();
+    const slow = timeout({ after: '1s', shadow: true, clock });
+    slow.configure('2s');
+    const end = slow.execute(() => new Promise((resolve) => clock.setTimeout(() => resolve('late'), 3000)));
+    await clock.advance(3000);
+    expect(await end).toBe('late');
+    const named = timeout({ after: '1s', name: 'mine', clock });
+    named.configure({ after: '2s' });
+    const cut = named.attempt(() => new Promise(() => {}));
+    await clock.advance(2000);
+    expect(await cut).toMatchObject({ ok: false, step: 'mine' });
+    let runs = 0;
+    const once = retry({ attempts: 3, shadow: true, backoff: 'none', clock });
+    once.configure({ attempts: 4, backoff: 'none' });
+    await once
+      .execute(() => {
+        runs++;
+        return down();
+      })
+      .catch(() => {});
+    expect(runs).toBe(1);
+    const beside = hedge({ after: '10ms', shadow: true, clock });
+    beside.configure({ after: '20ms' });
+    let begun = 0;
+    const first = beside.execute(() => {
+      begun++;
+      return new Promise((resolve) => clock.setTimeout(() => resolve('first'), 100));
+    });
+    await clock.advance(100);
+    expect([await first, begun]).toEqual(['first', 1]);
+  });
+
+  test('the fallback of the program, under a step with other settings', async () => {
+    const calls = pipeline([{ limit: '1/1h' }], { fallback: () => 'other', clock: virtualClock() });
+    const both = async () => [await calls.execute(() => 'v'), await calls.execute(() => 'v')];
+    expect(await both()).toEqual(['v', 'other']);
+    calls.step('limit').configure('1/2h');
+    expect(await calls.execute(() => 'v')).toBe('other');
+  });
+
+  test('what policies share: no step beside it is configured alone', async () => {
+    const { a, b } = policies({
+      version: 1,
+      mechanisms: { v: { limit: '1/1h' } },
+      policies: { a: { steps: [{ timeout: '5s' }, { use: 'v' }] }, b: { steps: [{ use: 'v' }] } },
+    });
+    await b?.execute(() => 'v');
+    expect(() => a?.step('timeout').configure('6s')).toThrow('mechanisms that policies share');
+    expect(await a?.attempt(() => 'v')).toMatchObject({ ok: false, reason: 'rate' });
+  });
+
+  test('a step, where the settings are none', () => {
+    const calls = pipeline([{ breaker: {} }, { limit: { rate: '1/1h', per: 'key' } }]);
+    for (const wrong of [undefined, null, '', true, 5, [], () => 1]) {
+      expect(() => calls.step('breaker').configure(wrong as never)).toThrow(PolicyError);
+    }
+    expect(calls.policy).toEqual({ steps: [{ breaker: {} }, { limit: { rate: '1/1h', per: 'key' } }] });
+    expect(() => calls.step('limit').drain()).toThrow('found "no key"; allowed drain of a key');
+    expect(calls.step('limit').keys()).toEqual([]);
+  });
+});
 
 describe('a mechanism alone', () => {
   test('a rate limiter keeps its free permits, and its callers', async () => {
@@ -239,7 +306,7 @@ describe('a step by its handle', () => {
       mechanisms: { vendor: { limit: '5/1s' } },
       policies: { a: { steps: [{ use: 'vendor' }] }, b: { steps: [{ use: 'vendor' }] } },
     });
-    expect(() => both.a?.step('vendor').configure('9/1s')).toThrow(/a mechanism that policies share/);
+    expect(() => both.a?.step('vendor').configure('9/1s')).toThrow(/mechanisms that policies share/);
     expect(() => hedge({ after: '1s' })).not.toThrow();
   });
 });

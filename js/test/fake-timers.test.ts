@@ -116,6 +116,57 @@ test('time goes on when fake timers come and go, and their whole milliseconds st
   }
 });
 
+test('a copy of the clock goes on where it was, too', () => {
+  const clock = { ...systemClock(), wall: () => 0 };
+  vi.useFakeTimers();
+  const begun = clock.now();
+  vi.advanceTimersByTime(60_000);
+  const before = clock.now();
+  expect(before - begun).toBe(60_000);
+  vi.useRealTimers();
+  expect(clock.now()).toBeGreaterThanOrEqual(before);
+});
+
+test('a real timer does not outlive the switch to fake ones', () => {
+  const timers = (): number => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
+  const clock = systemClock();
+  const wait = () => {
+    const places = bulkhead({ concurrent: 1, queue: 1, wait: '4s', clock });
+    void places.execute(never);
+    void places.acquire();
+  };
+  const before = timers();
+  wait();
+  expect(timers()).toBe(before + 1);
+  vi.useFakeTimers();
+  wait();
+  expect(timers()).toBe(before);
+  vi.useRealTimers();
+});
+
+test('what follows soon follows where fake timers were there first', async () => {
+  vi.useFakeTimers();
+  vi.resetModules();
+  const [{ defaultClock }, { NEVER, wakesOf }] = await Promise.all([
+    import('../src/clock.js'),
+    import('../src/wakes.js'),
+  ]);
+  const wakes = wakesOf(defaultClock);
+  const cancelled = () => {
+    const wake = { due: NEVER, place: -1, waits: 1, unset: false, wake() {} };
+    wakes.set(wake, defaultClock.now() + 1000);
+    wakes.set(wake, NEVER);
+    return wake;
+  };
+  const under = cancelled();
+  vi.useRealTimers();
+  const after = [cancelled()];
+  await new Promise(setImmediate);
+  after.push(cancelled());
+  await new Promise(setImmediate);
+  expect([under, ...after].map(({ place }) => place)).toEqual([-1, -1, -1]);
+});
+
 test('the example of the README', async () => {
   const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
   const [, code = ''] = /fake timers[^`]*```js\n(.*?)```/s.exec(readme) ?? [];
