@@ -8,7 +8,7 @@ export const LIMITS = {
   // What is not imported is left out.
   '{ rateLimiter } of @sluice/core': { now: { raw: 250_000, gzip: 109_200 }, goal: { gzip: 42_000 } },
   // The JavaScript around the module.
-  '@sluice/core/slim': { now: { raw: 147_100, gzip: 52_900 }, goal: { gzip: 8_000 } },
+  '@sluice/core/slim': { now: { raw: 147_700, gzip: 53_100 }, goal: { gzip: 8_000 } },
   // The core as JavaScript, which is larger than the module.
   '@sluice/core/js': { now: { raw: 561_400, gzip: 186_600 }, goal: {} },
   '@sluice/core/js/testing': { now: { raw: 515_600, gzip: 171_900 }, goal: {} },
