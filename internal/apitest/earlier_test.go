@@ -1,10 +1,11 @@
-package sluice_test
+package apitest_test
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"net"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,9 +20,6 @@ import (
 type numbered struct{ n int }
 
 func (e numbered) Error() string { return fmt.Sprint("attempt ", e.n) }
-
-// isOnly is an error type that one attempt alone has.
-type isOnly struct{ error }
 
 // gaveUp makes attempts that fail each with an error of its own, under a pipeline and under
 // a Retrier.
@@ -64,17 +62,18 @@ func TestEarlierErrors(t *testing.T) {
 	}
 }
 
-// TestEarlierErrorsByType finds an error type of an attempt before the last one.
+// TestEarlierErrorsByType finds an error type of an attempt before the last one. The type is not of this
+// module, whose own types ask how the call ended.
 func TestEarlierErrorsByType(t *testing.T) {
 	gaveUp(t, 4, func(n int) error {
 		if n == 2 || n == 3 {
-			return isOnly{numbered{n}}
+			return &strconv.NumError{Err: numbered{n}}
 		}
 		return numbered{n}
 	}, func(t *testing.T, err *sluice.RetryError) {
-		var found isOnly
+		var found *strconv.NumError
 		require.ErrorAs(t, err, &found)
-		assert.Equal(t, isOnly{numbered{3}}, found, "of several the latest one")
+		assert.Equal(t, numbered{3}, found.Err, "of several the latest one")
 		assert.NotErrorIs(t, err, numbered{5})
 	})
 }

@@ -1,6 +1,6 @@
 //go:build !race
 
-package sluice_test
+package apitest_test
 
 import (
 	"path/filepath"

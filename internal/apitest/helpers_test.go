@@ -1,4 +1,4 @@
-package sluice_test
+package apitest_test
 
 import (
 	"context"
@@ -20,6 +20,14 @@ import (
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/internal/attempt"
 )
+
+// TestMain runs the tests in the root folder of the repository, from which they name documents.
+func TestMain(m *testing.M) {
+	if err := os.Chdir("../.."); err != nil {
+		panic(err)
+	}
+	m.Run()
+}
 
 var errBoom = errors.New("boom")
 

@@ -1,4 +1,4 @@
-package sluice_test
+package apitest_test
 
 import (
 	"context"
