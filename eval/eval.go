@@ -17,10 +17,8 @@ import (
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/drive"
 	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/trace"
 )
-
-// MaxLine is the longest line of input in bytes.
-const MaxLine = 4 << 20
 
 // Options of a run.
 type Options struct {
@@ -125,9 +123,11 @@ type run struct {
 	live    map[string]decision.Handle
 	ids     []string // by slot
 	now     clock.Mark
-	event   event // the present one, here so that it is not allocated
-	out     *bufio.Writer
-	text    []byte
+	// The present event, here so that it is not allocated, and what activates the policy of a configure.
+	event     trace.Event
+	configure func() error
+	out       *bufio.Writer
+	text      []byte
 }
 
 func (r *run) all(in *bufio.Reader, follow bool) error {
@@ -139,11 +139,9 @@ func (r *run) all(in *bufio.Reader, follow bool) error {
 			src = bytes.TrimPrefix(src, []byte("\ufeff"))
 		}
 		if len(bytes.TrimSpace(src)) > 0 {
-			e, err := read(src, r.decider)
-			if err != nil {
+			if err := r.read(src); err != nil {
 				return &LineError{Line: n, Err: err}
 			}
-			r.event = e
 			if err := r.decide(&r.event, n); err != nil {
 				return err
 			}
@@ -157,11 +155,19 @@ func (r *run) all(in *bufio.Reader, follow bool) error {
 		case errors.Is(err, io.EOF):
 			return nil
 		case errors.Is(err, bufio.ErrTooLong):
-			return &LineError{Line: n, Err: fmt.Errorf("longer than %d bytes", MaxLine)}
+			return &LineError{Line: n, Err: fmt.Errorf("longer than %d bytes", trace.MaxLine)}
 		case err != nil:
 			return err
 		}
 	}
+}
+
+// read reads the event of a line and compiles the policy of a configure.
+func (r *run) read(src []byte) (err error) {
+	if r.event, err = trace.ReadEvent(src); err == nil && r.event.Op == "configure" {
+		r.configure, err = r.decider.compile(r.event.ID, r.event.Policy)
+	}
+	return err
 }
 
 // next returns a line; a long one is put together in the buffer.
@@ -172,7 +178,7 @@ func next(in *bufio.Reader, long *[]byte) ([]byte, error) {
 	}
 	*long = (*long)[:0]
 	for errors.Is(err, bufio.ErrBufferFull) {
-		if *long = append(*long, src...); len(*long) > MaxLine {
+		if *long = append(*long, src...); len(*long) > trace.MaxLine {
 			return nil, bufio.ErrTooLong
 		}
 		src, err = in.ReadSlice('\n')
@@ -183,20 +189,20 @@ func next(in *bufio.Reader, long *[]byte) ([]byte, error) {
 
 // decide decides one event, that of line n. The error is a LineError or that of
 // the writer.
-func (r *run) decide(e *event, n int) error {
-	r.now = max(r.now, e.at)
+func (r *run) decide(e *trace.Event, n int) error {
+	r.now = max(r.now, e.At)
 	if err := r.decider.advance(r.now); err != nil {
 		return &LineError{Line: n, Err: err}
 	}
 	if err := r.write(); err != nil {
 		return err
 	}
-	handle, live := r.live[e.id]
+	handle, live := r.live[e.ID]
 	var err error
-	switch e.op {
+	switch e.Op {
 	case "call":
 		if live {
-			return &LineError{Line: n, Err: fmt.Errorf("id: a call %s is not over", e.id)}
+			return &LineError{Line: n, Err: fmt.Errorf("id: a call %s is not over", e.ID)}
 		}
 		err = r.begin(e)
 	case "done":
@@ -212,21 +218,21 @@ func (r *run) decide(e *event, n int) error {
 			live, err = r.decider.renew(handle, e)
 		}
 	case "configure":
-		err = e.configure()
+		err = r.configure()
 	}
 	switch {
 	case err != nil:
 		return &LineError{Line: n, Err: err}
-	case e.op == "tick" || e.op == "configure" || e.op == "call" || live:
+	case e.Op == "tick" || e.Op == "configure" || e.Op == "call" || live:
 		return r.write()
 	}
-	return r.stale(e.id)
+	return r.stale(e.ID)
 }
 
 // begin starts a call. Decisions find its id by its slot, which a call that is over
 // may have used before. Where the call is over at once, its last decision removes it
 // from the live calls.
-func (r *run) begin(e *event) error {
+func (r *run) begin(e *trace.Event) error {
 	handle, err := r.decider.begin(e)
 	if err != nil {
 		return err
@@ -234,25 +240,7 @@ func (r *run) begin(e *event) error {
 	for int(handle.Slot()) >= len(r.ids) {
 		r.ids = append(r.ids, "")
 	}
-	r.ids[handle.Slot()] = e.id
-	r.live[e.id] = handle
+	r.ids[handle.Slot()] = e.ID
+	r.live[e.ID] = handle
 	return nil
-}
-
-// lookup returns the value of an attribute. The names of header fields are the
-// same in any case (RFC 9110, section 5.1).
-func (e *event) lookup(attribute string) string {
-	if attribute == "key" {
-		return e.key
-	}
-	if value, ok := e.attributes[attribute]; ok || !strings.HasPrefix(attribute, "header:") {
-		return value
-	}
-	least, found := "", ""
-	for name, value := range e.attributes {
-		if strings.EqualFold(name, attribute) && (least == "" || name < least) {
-			least, found = name, value
-		}
-	}
-	return found
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/decision"
+	"github.com/sluice-go/sluice/trace"
 	"github.com/sluice-go/sluice/wasm/host"
 )
 
@@ -146,18 +147,18 @@ func (s *module) advance(now clock.Mark) (err error) {
 	return err
 }
 
-func (s *module) begin(e *event) (h decision.Handle, err error) {
-	i, err := policyOf(s.names, e.id)
+func (s *module) begin(e *trace.Event) (h decision.Handle, err error) {
+	i, err := policyOf(s.names, e.ID)
 	if err != nil {
 		return h, err
 	}
-	request := host.Request{Cost: e.cost, Deadline: e.deadline, Lookup: e.lookup}
+	request := host.Request{Cost: e.Cost, Deadline: e.Deadline, Lookup: e.Lookup}
 	h, s.list, err = s.pipelines[i].Begin(s.list, request, s.now)
 	return h, err
 }
 
-func (s *module) done(h decision.Handle, e *event) (_ bool, err error) {
-	result := host.Result{Attempt: e.attempt, Outcome: e.outcome, Told: e.told, RetryAfter: e.retryAfter, HasUsed: e.hasUsed, Used: e.used}
+func (s *module) done(h decision.Handle, e *trace.Event) (_ bool, err error) {
+	result := host.Result{Attempt: e.Attempt, Outcome: e.Outcome, Told: e.Told, RetryAfter: e.RetryAfter, HasUsed: e.HasUsed, Used: e.Used}
 	s.list, err = s.pipelines[0].Done(s.list, h, result, s.now)
 	return live(err)
 }
@@ -167,8 +168,8 @@ func (s *module) cancel(h decision.Handle) (_ bool, err error) {
 	return live(err)
 }
 
-func (s *module) renew(h decision.Handle, e *event) (_ bool, err error) {
-	s.list, err = s.pipelines[0].Renew(s.list, h, e.attempt, s.now)
+func (s *module) renew(h decision.Handle, e *trace.Event) (_ bool, err error) {
+	s.list, err = s.pipelines[0].Renew(s.list, h, e.Attempt, s.now)
 	return live(err)
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/policy"
 	"github.com/sluice-go/sluice/reducer"
+	"github.com/sluice-go/sluice/trace"
 )
 
 // decider decides the events of a log, one after another.
@@ -24,11 +25,11 @@ type decider interface {
 	// advance lets time pass. What follows is at this mark.
 	advance(now clock.Mark) error
 	// begin starts the call of an event.
-	begin(e *event) (decision.Handle, error)
+	begin(e *trace.Event) (decision.Handle, error)
 	// done, cancel and renew return false where the event is stale.
-	done(h decision.Handle, e *event) (bool, error)
+	done(h decision.Handle, e *trace.Event) (bool, error)
 	cancel(h decision.Handle) (bool, error)
-	renew(h decision.Handle, e *event) (bool, error)
+	renew(h decision.Handle, e *trace.Event) (bool, error)
 	// decisions returns those since the last call of it, until the next event.
 	decisions() []decision.Decision
 }
@@ -125,27 +126,27 @@ func (n *native) advance(now clock.Mark) error {
 	return nil
 }
 
-func (n *native) begin(e *event) (decision.Handle, error) {
-	d, err := n.of(e.id)
+func (n *native) begin(e *trace.Event) (decision.Handle, error) {
+	d, err := n.of(e.ID)
 	if err != nil {
 		return decision.Handle{}, err
 	}
-	request := drive.Request{Cost: e.cost, Deadline: e.deadline}
+	request := drive.Request{Cost: e.Cost, Deadline: e.Deadline}
 	if d.Plan().Keyed() != 0 {
-		request.Keys, request.Missing = n.keys.Of(d.Plan(), e.lookup, d.Uses)
+		request.Keys, request.Missing = n.keys.Of(d.Plan(), e.Lookup, d.Uses)
 	}
-	n.keys.Price(&request, d.Plan(), e.lookup)
+	n.keys.Price(&request, d.Plan(), e.Lookup)
 	return d.Begin(&request), nil
 }
 
-func (n *native) done(h decision.Handle, e *event) (bool, error) {
-	return n.driver.Done(h, drive.Result{Attempt: e.attempt, Outcome: e.outcome, Told: e.told, RetryAfter: e.retryAfter, HasUsed: e.hasUsed, Used: e.used}), nil
+func (n *native) done(h decision.Handle, e *trace.Event) (bool, error) {
+	return n.driver.Done(h, drive.Result{Attempt: e.Attempt, Outcome: e.Outcome, Told: e.Told, RetryAfter: e.RetryAfter, HasUsed: e.HasUsed, Used: e.Used}), nil
 }
 
 func (n *native) cancel(h decision.Handle) (bool, error) { return n.driver.Cancel(h), nil }
 
-func (n *native) renew(h decision.Handle, e *event) (bool, error) {
-	return n.driver.Renew(h, e.attempt), nil
+func (n *native) renew(h decision.Handle, e *trace.Event) (bool, error) {
+	return n.driver.Renew(h, e.Attempt), nil
 }
 
 func (n *native) decisions() []decision.Decision {

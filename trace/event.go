@@ -1,4 +1,4 @@
-package eval
+package trace
 
 import (
 	"bytes"
@@ -32,61 +32,99 @@ type line struct {
 	Policy     json.RawMessage   `json:"policy"`
 }
 
-// event is a line of input that makes sense.
-type event struct {
-	at         clock.Mark
-	op         string
-	id         string // canonical JSON
-	key        string
-	cost       uint32
-	attempt    uint32 // 0 for the lowest one that runs
-	attributes map[string]string
-	deadline   time.Duration // negative for none
-	outcome    reducer.Outcome
-	told       bool
-	retryAfter time.Duration
-	hasUsed    bool
-	used       uint32
-	configure  func() error
+// Event is a line of a log as `sluice eval` reads it.
+// Fields that the Op does not have are zero.
+type Event struct {
+	At clock.Mark
+	// Op is call, done, renew, cancel, tick or configure.
+	Op string
+	// ID is the call, in canonical JSON: a number as it was read, or a text in quotes. In a
+	// trace of several policies a tick and a configure have the name of their policy.
+	ID         string
+	Key        string
+	Cost       uint32
+	Attributes map[string]string
+	// Deadline of a call; negative for none.
+	Deadline time.Duration
+	// Attempt of a done or renew, 0 for the lowest one that runs.
+	Attempt uint32
+	Outcome reducer.Outcome
+	// Told says that a done has a RetryAfter.
+	Told       bool
+	RetryAfter time.Duration
+	// HasUsed says that a done has a Used.
+	HasUsed bool
+	Used    uint32
+	// Policy is the body of a configure, which has not been read.
+	Policy json.RawMessage
+}
+
+// Lookup returns the value of an attribute of a call, "key" included. The names of header fields are the
+// same in any case (RFC 9110, section 5.1).
+func (e *Event) Lookup(attribute string) string {
+	if attribute == "key" {
+		return e.Key
+	}
+	if value, ok := e.Attributes[attribute]; ok || !strings.HasPrefix(attribute, "header:") {
+		return value
+	}
+	least, found := "", ""
+	for name, value := range e.Attributes {
+		if strings.EqualFold(name, attribute) && (least == "" || name < least) {
+			least, found = name, value
+		}
+	}
+	return found
 }
 
 const ops = "call, done, renew, cancel, tick, configure"
 
-// read makes an event of a line. The decider compiles the policy of a configure.
-func read(src []byte, d decider) (e event, err error) {
+// ReadEvent reads one line of a log. Its error is what `sluice eval` says about the line.
+func ReadEvent(src []byte) (e Event, err error) {
 	var l line
 	if !plain(src, &l) {
 		l = line{}
 		if err := decode(src, &l); err != nil {
-			return e, err
+			return Event{}, err
 		}
 	}
-	if e.at, err = mark("at", l.At); err != nil {
-		return e, err
+	if err := e.read(&l); err != nil {
+		return Event{}, err
 	}
-	e.op = l.Op
+	return e, nil
+}
+
+func (e *Event) read(l *line) (err error) {
+	if e.At, err = mark("at", l.At); err != nil {
+		return err
+	}
+	e.Op = l.Op
 	switch l.Op {
 	case "call":
-		err = e.readCall(&l)
+		return e.readCall(l)
 	case "done":
-		err = e.readDone(&l)
+		return e.readDone(l)
 	case "renew":
-		if e.id, err = identity(l.ID); err == nil {
-			err = e.readAttempt(&l)
+		if e.ID, err = identity(l.ID); err != nil {
+			return err
 		}
+		return e.readAttempt(l)
 	case "cancel":
-		e.id, err = identity(l.ID)
+		e.ID, err = identity(l.ID)
+		return err
 	case "tick":
-		e.readPolicy(&l)
+		e.readPolicy(l)
+		return nil
 	case "configure":
-		e.readPolicy(&l)
-		err = e.readConfigure(&l, d)
+		e.readPolicy(l)
+		if e.Policy = l.Policy; !present(l.Policy) {
+			return errors.New(`policy: missing; allowed: an object with steps`)
+		}
+		return nil
 	case "":
-		err = errors.New("op: missing; allowed: " + ops)
-	default:
-		err = fmt.Errorf("op: found %q; allowed: %s", l.Op, ops)
+		return errors.New("op: missing; allowed: " + ops)
 	}
-	return e, err
+	return fmt.Errorf("op: found %q; allowed: %s", l.Op, ops)
 }
 
 // decode reads any line.
@@ -147,52 +185,52 @@ func once(src []byte) error {
 	}
 }
 
-func (e *event) readCall(l *line) (err error) {
-	if e.id, err = identity(l.ID); err != nil {
+func (e *Event) readCall(l *line) (err error) {
+	if e.ID, err = identity(l.ID); err != nil {
 		return err
 	}
-	e.key, e.attributes, e.cost, e.deadline = l.Key, l.Attributes, 1, -1
+	e.Key, e.Attributes, e.Cost, e.Deadline = l.Key, l.Attributes, 1, -1
 	if present(l.Cost) {
-		if e.cost, err = permits("cost", l.Cost); err != nil {
+		if e.Cost, err = permits("cost", l.Cost); err != nil {
 			return err
 		}
 	}
 	if present(l.Deadline) {
-		if e.deadline, err = duration("deadline", l.Deadline); err != nil {
+		if e.Deadline, err = duration("deadline", l.Deadline); err != nil {
 			return err
 		}
-		if e.deadline < 0 {
-			return fmt.Errorf("deadline: found %s; allowed: 0 or more", e.deadline)
+		if e.Deadline < 0 {
+			return fmt.Errorf("deadline: found %s; allowed: 0 or more", e.Deadline)
 		}
 	}
 	return nil
 }
 
-func (e *event) readDone(l *line) (err error) {
-	if e.id, err = identity(l.ID); err != nil {
+func (e *Event) readDone(l *line) (err error) {
+	if e.ID, err = identity(l.ID); err != nil {
 		return err
 	}
 	switch l.Outcome {
 	case "ok":
-		e.outcome = reducer.OK
+		e.Outcome = reducer.OK
 	case "fail":
-		e.outcome = reducer.Fail
+		e.Outcome = reducer.Fail
 	case "throttle":
-		e.outcome = reducer.Throttle
+		e.Outcome = reducer.Throttle
 	case "ignore":
-		e.outcome = reducer.Ignore
+		e.Outcome = reducer.Ignore
 	default:
 		return fmt.Errorf("outcome: found %q; allowed: ok, fail, throttle, ignore", l.Outcome)
 	}
 	if present(l.RetryAfter) {
-		e.told = true
-		if e.retryAfter, err = duration("retry_after", l.RetryAfter); err != nil {
+		e.Told = true
+		if e.RetryAfter, err = duration("retry_after", l.RetryAfter); err != nil {
 			return err
 		}
 	}
 	if present(l.Used) {
-		e.hasUsed = true
-		if e.used, err = permits("used", l.Used); err != nil {
+		e.HasUsed = true
+		if e.Used, err = permits("used", l.Used); err != nil {
 			return err
 		}
 	}
@@ -201,7 +239,7 @@ func (e *event) readDone(l *line) (err error) {
 
 // readAttempt reads the number of an attempt. Numbers above the greatest uint32 count
 // as that: no attempt has such a number.
-func (e *event) readAttempt(l *line) error {
+func (e *Event) readAttempt(l *line) error {
 	if !present(l.Attempt) {
 		return nil
 	}
@@ -209,24 +247,16 @@ func (e *event) readAttempt(l *line) error {
 	if err != nil && !errors.Is(err, strconv.ErrRange) || n == 0 {
 		return fmt.Errorf("attempt: found %s; allowed: a whole number, 1 or more", l.Attempt)
 	}
-	e.attempt = uint32(min(n, math.MaxUint32))
+	e.Attempt = uint32(min(n, math.MaxUint32))
 	return nil
 }
 
 // readPolicy reads the id with which a log of several policies names that of the event. It
 // has no meaning in a log of one policy, so whatever it is, it is right there.
-func (e *event) readPolicy(l *line) {
+func (e *Event) readPolicy(l *line) {
 	if id, err := identity(l.ID); err == nil {
-		e.id = id
+		e.ID = id
 	}
-}
-
-func (e *event) readConfigure(l *line, d decider) (err error) {
-	if !present(l.Policy) {
-		return errors.New(`policy: missing; allowed: an object with steps`)
-	}
-	e.configure, err = d.compile(e.id, l.Policy)
-	return err
 }
 
 func present(raw json.RawMessage) bool { return len(raw) > 0 && !bytes.Equal(raw, []byte("null")) }
@@ -245,11 +275,21 @@ func identity(raw json.RawMessage) (string, error) {
 		if err := json.Unmarshal(raw, &text); err != nil {
 			return "", errors.New("id: " + err.Error())
 		}
-		return string(appendString(nil, text)), nil
+		return quoted(text), nil
 	case raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9':
 		return string(raw), nil
 	}
 	return "", fmt.Errorf("id: found %s; allowed: a number or a string", raw)
+}
+
+// quoted returns a string as JSON writes it, with <, > and & as they are.
+func quoted(text string) string {
+	var b strings.Builder
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	// A text encodes, and a strings.Builder accepts all bytes.
+	_ = encoder.Encode(text)
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // permits reads a number of permits. Those above every capacity need not be

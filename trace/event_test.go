@@ -1,4 +1,4 @@
-package eval_test
+package trace_test
 
 import (
 	"testing"
@@ -8,12 +8,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sluice-go/sluice/clock"
-	"github.com/sluice-go/sluice/eval"
 	"github.com/sluice-go/sluice/reducer"
+	"github.com/sluice-go/sluice/trace"
 )
 
-func TestRead(t *testing.T) {
-	for src, want := range map[string]eval.Event{
+func TestReadEvent(t *testing.T) {
+	for src, want := range map[string]trace.Event{
 		`{"at":"1s","op":"call","id":"\u0061","key":"k","cost":2,"attributes":{"Header:X":"v"},"deadline":"5s"}`: {
 			At: clock.Mark(time.Second), Op: "call", ID: `"a"`, Key: "k", Cost: 2, Attributes: map[string]string{"Header:X": "v"}, Deadline: 5 * time.Second,
 		},
@@ -23,12 +23,12 @@ func TestRead(t *testing.T) {
 		`{"at":3,"op":"tick","id":"api"}`:                              {At: 3, Op: "tick", ID: `"api"`},
 		`{"at":3,"op":"configure","policy":{"steps":[{"limit":"1"}]}}`: {At: 3, Op: "configure", Policy: []byte(`{"steps":[{"limit":"1"}]}`)},
 	} {
-		got, err := eval.Read([]byte(src))
+		got, err := trace.ReadEvent([]byte(src))
 		require.NoError(t, err, src)
 		assert.Equal(t, want, got, src)
 	}
-	call := eval.Event{Key: "k", Attributes: map[string]string{"header:X": "v"}}
+	call := trace.Event{Key: "k", Attributes: map[string]string{"header:X": "v"}}
 	assert.Equal(t, "k v ", call.Lookup("key")+" "+call.Lookup("header:x")+" "+call.Lookup("ip"))
-	_, err := eval.Read([]byte(`{"at":3,"op":"cal"}`))
+	_, err := trace.ReadEvent([]byte(`{"at":3,"op":"cal"}`))
 	assert.ErrorContains(t, err, `op: found "cal"`)
 }

@@ -1,4 +1,4 @@
-package eval
+package trace
 
 import "encoding/json"
 
