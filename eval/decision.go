@@ -8,7 +8,7 @@ import (
 
 // write writes the decisions of the event.
 func (r *run) write() error {
-	list := r.decider.decisions()
+	list := r.decider.Decisions()
 	r.text = r.text[:0]
 	for i := range list {
 		d := &list[i]

@@ -18,6 +18,7 @@ import (
 	"github.com/sluice-go/sluice/internal/oracle/generate"
 	"github.com/sluice-go/sluice/internal/testenv"
 	"github.com/sluice-go/sluice/reducer"
+	"github.com/sluice-go/sluice/wasm/decide"
 	"github.com/sluice-go/sluice/wasm/host"
 )
 
@@ -63,7 +64,7 @@ func (s Suite) joined(t *testing.T) {
 		var want, got bytes.Buffer
 		o := eval.Options{Seed: uint64(i)}
 		first := eval.RunAll(policies, o, bytes.NewReader(text), &want)
-		second := eval.RunModuleAll(m, names, plans, o, bytes.NewReader(text), &got)
+		second := decide.RunAll(m, names, plans, o, bytes.NewReader(text), &got)
 		if fmt.Sprint(first) != fmt.Sprint(second) || !bytes.Equal(want.Bytes(), got.Bytes()) {
 			t.Fatalf("case %d:\n%s\n%s\nnative %v:\n%s\nmodule %v:\n%s", i, document, text, first, &want, second, &got)
 		}
@@ -78,14 +79,14 @@ func (s Suite) joined(t *testing.T) {
 	}
 }
 
-// logs compares the bytes of eval.Run and eval.RunModule.
+// logs compares the bytes of eval.Run and decide.Run.
 func logs(t *testing.T, i int, m *host.Module, plan *host.Plan, policy pipeline.Policy, events []oracle.Event) {
 	t.Helper()
 	log := generate.EventsJSON(events)
 	var want, got bytes.Buffer
 	o := eval.Options{Seed: uint64(i)}
 	first := eval.Run(policy, o, bytes.NewReader(log), &want)
-	second := eval.RunModule(m, plan, o, bytes.NewReader(log), &got)
+	second := decide.Run(m, plan, o, bytes.NewReader(log), &got)
 	if !reflect.DeepEqual(first, second) || !bytes.Equal(want.Bytes(), got.Bytes()) {
 		t.Fatalf("case %d:\n%s\n%s\nnative %v:\n%s\nmodule %v:\n%s", i, generate.PolicyJSON(policy), log, first, &want, second, &got)
 	}

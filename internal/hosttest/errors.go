@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-go/sluice/eval"
 	"github.com/sluice-go/sluice/policy/document"
 	"github.com/sluice-go/sluice/reducer"
+	"github.com/sluice-go/sluice/wasm/decide"
 	"github.com/sluice-go/sluice/wasm/host"
 )
 
@@ -61,11 +62,11 @@ func (s Suite) errors(t *testing.T) {
 		{eval.Options{}, nil, nil, "no policies"},
 		{eval.Options{}, []string{"a", "b"}, []*host.Plan{plan}, "each plan has one name"},
 	} {
-		if err := eval.RunModuleAll(m, c.names, c.plans, c.o, nil, nil); err == nil || err.Error() != c.text {
+		if err := decide.RunAll(m, c.names, c.plans, c.o, nil, nil); err == nil || err.Error() != c.text {
 			t.Errorf("got %v, want %s", err, c.text)
 		}
 	}
-	if err := eval.RunModule(m, plan, eval.Options{State: true}, nil, nil); !errors.Is(err, eval.ErrNoState) {
+	if err := decide.Run(m, plan, eval.Options{State: true}, nil, nil); !errors.Is(err, decide.ErrNoState) {
 		t.Errorf("got %v", err)
 	}
 	refused(t, "", func() error { _, err := m.Limiter(limiter.Config{}); return err })

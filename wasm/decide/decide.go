@@ -1,4 +1,5 @@
-package eval
+// Package decide decides the log of eval.Run by a wasm module.
+package decide
 
 import (
 	"errors"
@@ -7,28 +8,29 @@ import (
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/decision"
+	"github.com/sluice-go/sluice/eval"
 	"github.com/sluice-go/sluice/trace"
 	"github.com/sluice-go/sluice/wasm/host"
 )
 
-// RunModule is Run for a plan that a wasm module decides. It prints the same
+// Run is eval.Run for a plan that a wasm module decides. It prints the same
 // bytes. State is an error, and more than a million keys in use are one of the
 // line that brings the next.
-func RunModule(m *host.Module, plan *host.Plan, o Options, in io.Reader, out io.Writer) error {
-	if err := o.native(); err != nil {
+func Run(m *host.Module, plan *host.Plan, o eval.Options, in io.Reader, out io.Writer) error {
+	if err := native(&o); err != nil {
 		return err
 	}
 	return decideByModule(m, nil, []*host.Plan{plan}, o, in, out)
 }
 
-// RunModuleAll is RunAll for plans that a wasm module decides, of the policies of the names.
-func RunModuleAll(m *host.Module, names []string, plans []*host.Plan, o Options, in io.Reader, out io.Writer) error {
-	err := o.native()
+// RunAll is eval.RunAll for plans that a wasm module decides, of the policies of the names.
+func RunAll(m *host.Module, names []string, plans []*host.Plan, o eval.Options, in io.Reader, out io.Writer) error {
+	err := native(&o)
 	switch {
 	case err != nil:
 		return err
 	case len(plans) == 0:
-		return ErrNoPolicies
+		return eval.ErrNoPolicies
 	case len(names) != len(plans):
 		return errNames
 	}
@@ -36,7 +38,7 @@ func RunModuleAll(m *host.Module, names []string, plans []*host.Plan, o Options,
 }
 
 // native returns an error for what a wasm module does not have.
-func (o *Options) native() error {
+func native(o *eval.Options) error {
 	switch {
 	case o.State:
 		return ErrNoState
@@ -50,11 +52,11 @@ var errNames = errors.New("each plan has one name")
 
 // decideByModule decides a log by pipelines of a module, of which those behind the first one
 // are joined to it. names are nil for one.
-func decideByModule(m *host.Module, names []string, plans []*host.Plan, o Options, in io.Reader, out io.Writer) error {
-	d := &module{m: m, names: names}
+func decideByModule(m *host.Module, names []string, plans []*host.Plan, o eval.Options, in io.Reader, out io.Writer) error {
+	d := &module{m: m}
 	err := d.join(plans, o.Seed)
 	if err == nil {
-		err = play(d, names, o.Follow, in, out)
+		err = eval.Play(d, names, o.Follow, in, out)
 	}
 	if closed := d.close(); err == nil {
 		err = closed
@@ -71,7 +73,6 @@ var ErrNoEpoch = errors.New("a wasm module takes no epoch")
 // module decides by a wasm module.
 type module struct {
 	m         *host.Module
-	names     []string // of several policies, nil for one
 	pipelines []*host.Pipeline
 	plans     []*host.Plan // of the last configure of each, nil for none
 	now       clock.Mark
@@ -109,11 +110,7 @@ func (s *module) close() error {
 // place is the prefix of an error of the module's policies.
 var place = regexp.MustCompile(`(?m)^policy:\d+:\d+: `)
 
-func (s *module) compile(id string, body []byte) (func() error, error) {
-	i, err := policyOf(s.names, id)
-	if err != nil {
-		return nil, err
-	}
+func (s *module) Compile(i int, body []byte) (func() error, error) {
 	plan, err := s.m.Body(body)
 	var wrong *host.Error
 	switch {
@@ -141,34 +138,30 @@ func (s *module) forget(i int) error {
 	return s.plans[i].Close()
 }
 
-func (s *module) advance(now clock.Mark) (err error) {
+func (s *module) Advance(now clock.Mark) (err error) {
 	s.now = now
 	s.list, err = s.pipelines[0].Advance(s.list, now)
 	return err
 }
 
-func (s *module) begin(e *trace.Event) (h decision.Handle, err error) {
-	i, err := policyOf(s.names, e.ID)
-	if err != nil {
-		return h, err
-	}
+func (s *module) Begin(i int, e *trace.Event) (h decision.Handle, err error) {
 	request := host.Request{Cost: e.Cost, Deadline: e.Deadline, Lookup: e.Lookup}
 	h, s.list, err = s.pipelines[i].Begin(s.list, request, s.now)
 	return h, err
 }
 
-func (s *module) done(h decision.Handle, e *trace.Event) (_ bool, err error) {
+func (s *module) Done(h decision.Handle, e *trace.Event) (_ bool, err error) {
 	result := host.Result{Attempt: e.Attempt, Outcome: e.Outcome, Told: e.Told, RetryAfter: e.RetryAfter, HasUsed: e.HasUsed, Used: e.Used}
 	s.list, err = s.pipelines[0].Done(s.list, h, result, s.now)
 	return live(err)
 }
 
-func (s *module) cancel(h decision.Handle) (_ bool, err error) {
+func (s *module) Cancel(h decision.Handle) (_ bool, err error) {
 	s.list, err = s.pipelines[0].Cancel(s.list, h, s.now)
 	return live(err)
 }
 
-func (s *module) renew(h decision.Handle, e *trace.Event) (_ bool, err error) {
+func (s *module) Renew(h decision.Handle, e *trace.Event) (_ bool, err error) {
 	s.list, err = s.pipelines[0].Renew(s.list, h, e.Attempt, s.now)
 	return live(err)
 }
@@ -183,7 +176,7 @@ func live(err error) (bool, error) {
 // decisions returns the module's decisions. The greatest i64 is a mark in a log but
 // not in the ABI, where the mark before it is used instead; what was due before it
 // has already been processed then.
-func (s *module) decisions() []decision.Decision {
+func (s *module) Decisions() []decision.Decision {
 	list := s.list
 	s.list = list[:0]
 	for i := range list {
