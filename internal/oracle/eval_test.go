@@ -1,4 +1,4 @@
-package eval_test
+package oracle_test
 
 import (
 	"bytes"
@@ -88,8 +88,8 @@ func TestOracleReference(t *testing.T) {
 		}
 		return p.Policy, nil
 	}
-	for page, least := range map[string]int{"REFERENCE.md": 3, "../policy/REFERENCE.md": 13} {
-		examples := anyExample.FindAllStringSubmatch(string(load(t, page)), -1)
+	for page, least := range map[string]int{"eval/REFERENCE.md": 3, "policy/REFERENCE.md": 13} {
+		examples := anyExample.FindAllStringSubmatch(load(t, page), -1)
 		if len(examples) < least {
 			t.Errorf("%s: %d examples", page, len(examples))
 		}

@@ -23,7 +23,7 @@ import (
 
 // TestMain runs the tests in the root folder of the repository, from which they name documents.
 func TestMain(m *testing.M) {
-	if err := os.Chdir("../.."); err != nil {
+	if err := os.Chdir("../../.."); err != nil {
 		panic(err)
 	}
 	m.Run()

@@ -50,7 +50,7 @@ func TestRuntimes(t *testing.T) {
 		require.NoError(t, os.WriteFile(page, []byte(text), 0o600))
 		return
 	}
-	require.Equal(t, text, string(src), "go test ./internal/apitest -run TestRuntimes -rewrite")
+	require.Equal(t, text, string(src), "go test ./internal/proof/apitest -run TestRuntimes -rewrite")
 }
 
 // facts answers what the code has.
@@ -345,15 +345,15 @@ func (f *facts) features() []string {
 	add("what an attempt knows", f.api(".", "AttemptOf", "AttemptInfoOf"), f.api("bindings/nethttp", "WithRequest", "Info"), f.js("attempt.ts", "attempt", "hedge", "signal", "deadline", "lastError", "elapsed"), "-", "-")
 	add("renewal of a lease", f.api(".", "Renew", "Place.Renew"), "-", f.js("attempt.ts", "renew"), filter("`process`: by a tick", "wait_test.go", "TestWaitsAndDeadWorker"), f.api("wasm/host", "Pipeline.Renew"))
 	add("what a call has used", f.api(".", "Used", "Call.Used"), "by the handler, in Go", f.js("attempt.ts", "used"), "-", f.api("wasm/host", "Pipeline.Done"))
-	add("soft timeouts told", f.by("yes", "internal/apitest/timeout_test.go", f.find("internal/apitest/timeout_test.go", "Soft")), "as Go", f.jsTests("soft:"), f.filter("process", "timeout: {after: 1s, soft: 500ms}"), "yes")
-	add("hedges", f.by("yes", "internal/apitest/hedge_test.go", f.find("internal/apitest/hedge_test.go", "Hedge")), http("requests without a body, or with one that is kept", "hedge_test.go", f.find("bindings/nethttp/hedge_test.go", "Hedge")), f.by("yes", "js/test/hedge.test.ts", "hedge"), f.filter("process", "hedge: {after: 1s}"), "yes")
+	add("soft timeouts told", f.by("yes", "internal/proof/apitest/timeout_test.go", f.find("internal/proof/apitest/timeout_test.go", "Soft")), "as Go", f.jsTests("soft:"), f.filter("process", "timeout: {after: 1s, soft: 500ms}"), "yes")
+	add("hedges", f.by("yes", "internal/proof/apitest/hedge_test.go", f.find("internal/proof/apitest/hedge_test.go", "Hedge")), http("requests without a body, or with one that is kept", "hedge_test.go", f.find("bindings/nethttp/hedge_test.go", "Hedge")), f.by("yes", "js/test/hedge.test.ts", "hedge"), f.filter("process", "hedge: {after: 1s}"), "yes")
 	add("fallback", f.api(".", "FallbackOf", "Pipeline.Fallback", "OrElse"), http("status and body", "handler_test.go", "TestHandlerFallback"), f.js("pipeline-options.ts", "fallback"), filter("status and body", "exchanges_test.go", "TestExchanges"), "-")
 	add("a place is held to the end of the body", f.api(".", "Hold", "Extend"), http("yes", "body_test.go", "TestRequestBodyIsClosedOnce"), f.by("yes", "js/test/body.test.ts", "body"), filter("yes", "wait_test.go", "TestWaitsForPlaces"), "-")
 	add("a body is sent again", "-", http("up to 64 KiB", "body_test.go", "TestBodyIsSentAgain"), f.by("yes", "js/test/fetch.test.ts", "body"), "-", "-")
 	add("admission in two phases", f.api(".", "Pipeline.Begin"), "-", f.js("pipeline.ts", "tryAcquire", "acquire"), "-", f.api("wasm/host", "Pipeline.Begin"))
 	add("mechanisms that policies share", f.api(".", "WithMechanisms", "Load"), "as Go", f.by("`policies`", "js/test/policies.test.ts", "policies"), filter("yes", "shared_test.go", "TestSharedMechanism"), f.api("wasm/host", "Pipeline.Join"))
-	add("shadow", f.by("yes", "internal/apitest/shadow_test.go", "TestShadowDecidesIdentically"), "as Go", f.by("yes", "js/test/pipeline.test.ts", "shadow"), filter("yes", "eval_test.go", "TestWorkerAsEval"), "yes")
-	add("conditions, `allow`, `deny`, `enforce`", f.by("yes", "internal/apitest/conditions_test.go", f.find("internal/apitest/conditions_test.go", "")), http("yes", "conditions_test.go", f.find("bindings/nethttp/conditions_test.go", "")), f.by("yes", "js/test/conditions.test.ts", "when"), filter("yes", "eval_test.go", "TestProcessAsEval"), "yes")
+	add("shadow", f.by("yes", "internal/proof/apitest/shadow_test.go", "TestShadowDecidesIdentically"), "as Go", f.by("yes", "js/test/pipeline.test.ts", "shadow"), filter("yes", "eval_test.go", "TestWorkerAsEval"), "yes")
+	add("conditions, `allow`, `deny`, `enforce`", f.by("yes", "internal/proof/apitest/conditions_test.go", f.find("internal/proof/apitest/conditions_test.go", "")), http("yes", "conditions_test.go", f.find("bindings/nethttp/conditions_test.go", "")), f.by("yes", "js/test/conditions.test.ts", "when"), filter("yes", "eval_test.go", "TestProcessAsEval"), "yes")
 	return lines
 }
 

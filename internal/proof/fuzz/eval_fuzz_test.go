@@ -36,7 +36,7 @@ func FuzzEval(f *testing.F) {
 		f.Fatal(err)
 	}
 	for _, name := range []string{"breaker", "bucket", "queue", "retry"} {
-		src, err := os.ReadFile("../policy/testdata/samples/" + name + ".events.ndjson")
+		src, err := os.ReadFile("../../../policy/testdata/samples/" + name + ".events.ndjson")
 		if err != nil {
 			f.Fatal(err)
 		}

@@ -15,7 +15,7 @@ import (
 // FuzzPlanBytes gives any bytes to the decoder of plans. What does not compile has a
 // place; what does has one form in bytes, which is a plan of the same steps.
 func FuzzPlanBytes(f *testing.F) {
-	files, err := filepath.Glob("../policy/testdata/good/*")
+	files, err := filepath.Glob("../../../policy/testdata/good/*")
 	if err != nil || len(files) == 0 {
 		f.Fatal("no seeds: ", err)
 	}

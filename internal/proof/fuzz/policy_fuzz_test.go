@@ -18,7 +18,7 @@ import (
 // What it accepts compiles and is whole; what it refuses it explains.
 func FuzzParse(f *testing.F) {
 	for _, pattern := range []string{"samples/*.yaml", "good/*", "bad/*.[jy]*"} {
-		files, err := filepath.Glob(filepath.Join("../policy/testdata", pattern))
+		files, err := filepath.Glob(filepath.Join("../../../policy/testdata", pattern))
 		if err != nil || len(files) == 0 {
 			f.Fatal("no seeds: ", pattern, err)
 		}

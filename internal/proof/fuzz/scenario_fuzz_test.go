@@ -18,7 +18,7 @@ import (
 // eval decides the events of the first client as the simulator did.
 func FuzzScenario(f *testing.F) {
 	for _, pattern := range []string{"good/*.yaml", "bad/*.yaml", "runs/*.yaml"} {
-		files, err := filepath.Glob(filepath.Join("../sim/testdata", pattern))
+		files, err := filepath.Glob(filepath.Join("../../../sim/testdata", pattern))
 		if err != nil || len(files) == 0 {
 			f.Fatal("no seeds: ", pattern, err)
 		}

@@ -13,7 +13,7 @@ import (
 // rewrite writes the page, as the same flag does for the scripts of the mechanisms.
 var rewrite = flag.Bool("rewrite", false, "write GUARANTEES.md from the table")
 
-const pagePath = "../GUARANTEES.md"
+const pagePath = "../../../GUARANTEES.md"
 
 // TestGuarantees compares the page with the table.
 func TestGuarantees(t *testing.T) {

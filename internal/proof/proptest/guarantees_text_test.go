@@ -5,7 +5,7 @@ package proptest
 const introduction = `# Guarantees
 
 Sluice's invariants. Each row names the check that the tests run and a mutant that proves that the check can fail.
-This page is generated from the table in [proptest](proptest), and a test compares them: an invariant without a check
+This page is generated from the table in [proptest](internal/proof/proptest), and a test compares them: an invariant without a check
 cannot be listed.
 
 **%d invariants, %d checks**: %d properties, %d differential, %d scripts, %d explorations.

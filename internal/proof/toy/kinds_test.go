@@ -43,7 +43,7 @@ func TestKindsAreNamedInTheTable(t *testing.T) {
 		name := k.String()
 		kinds[strings.ToUpper(name[:1])+name[1:]] = true
 	}
-	root, err := filepath.Abs("../..")
+	root, err := filepath.Abs("../../..")
 	require.NoError(t, err)
 	found := map[string][]string{}
 	require.NoError(t, filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {

@@ -47,7 +47,7 @@ var settingsChoices = map[string]int{
 // TestSettingsChoices counts the lines of product files that choose by the type of settings: cases of a
 // type switch, type assertions, and calls of functions with that type as their parameter.
 func TestSettingsChoices(t *testing.T) {
-	root, err := filepath.Abs("../..")
+	root, err := filepath.Abs("../../..")
 	require.NoError(t, err)
 	found, lines := choicesBelow(t, root), 0
 	for _, folder := range slices.Sorted(maps.Keys(found)) {

@@ -34,12 +34,12 @@ func sluice(t *testing.T) (binary string) {
 	if testing.Short() {
 		t.Skip("it builds the command")
 	}
-	root, err := filepath.Abs("../..")
+	root, err := filepath.Abs("../../..")
 	require.NoError(t, err)
 	dir := t.TempDir()
 	replace := map[string]string{}
 	for _, name := range []string{"quota.go", "plan.go", "row.go"} {
-		replace[filepath.Join(root, "core/quota", name)] = filepath.Join(root, "internal/toy/testdata/quota", name)
+		replace[filepath.Join(root, "core/quota", name)] = filepath.Join(root, "internal/proof/toy/testdata/quota", name)
 	}
 	for _, e := range edits {
 		file := filepath.Join(root, e.file)

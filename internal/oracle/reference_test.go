@@ -1,8 +1,10 @@
-package eval_test
+package oracle_test
 
 import (
 	"bytes"
 	"io"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -22,10 +24,10 @@ var (
 // the steps of a policy, and a log of events and decisions.
 func TestReference(t *testing.T) {
 	for page, least := range map[string]int{
-		"REFERENCE.md": 3, "../policy/REFERENCE.md": 10, "../docs/llm-clients.md": 2, "../docs/multi-tenant.md": 5, "../docs/rolling-out.md": 2,
-		"../docs/mechanisms/limit.md": 3,
+		"eval/REFERENCE.md": 3, "policy/REFERENCE.md": 10, "docs/llm-clients.md": 2, "docs/multi-tenant.md": 5, "docs/rolling-out.md": 2,
+		"docs/mechanisms/limit.md": 3,
 	} {
-		examples := example.FindAllStringSubmatch(string(load(t, page)), -1)
+		examples := example.FindAllStringSubmatch(load(t, page), -1)
 		if len(examples) < least {
 			t.Errorf("%s: %d examples", page, len(examples))
 		}
@@ -57,6 +59,16 @@ func TestReference(t *testing.T) {
 			}
 		}
 	}
+}
+
+// load returns a page of the repository.
+func load(t *testing.T, page string) string {
+	t.Helper()
+	src, err := os.ReadFile(filepath.Join("../..", page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(src)
 }
 
 // whole reports whether an example has a document, whose policies are decided together, and

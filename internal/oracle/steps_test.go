@@ -1,4 +1,4 @@
-package eval_test
+package oracle_test
 
 import (
 	"bytes"
