@@ -69,8 +69,17 @@ func (s kinds) has(k decision.Kind) bool { return s>>k&1 != 0 }
 type Listeners[E any] struct {
 	list atomic.Pointer[listening[E]]
 	mu   sync.Mutex
-	// Log logs a panic of a function. It is set before the first event.
-	Log func(value any, stack []byte)
+	// log logs a panic of a function. It is set before the first function is added.
+	log func(value any, stack []byte)
+}
+
+// LogTo sets what logs a panic of a function, once.
+func (l *Listeners[E]) LogTo(log func(value any, stack []byte)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.log == nil {
+		l.log = log
+	}
 }
 
 // listening is what events go to, immutable.
@@ -221,7 +230,7 @@ func (l *Listeners[E]) Panicked(x *Listener[E], value any) bool {
 		return false
 	}
 	l.remove(x)
-	l.Log(value, debug.Stack())
+	l.log(value, debug.Stack())
 	return true
 }
 
