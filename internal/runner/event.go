@@ -11,7 +11,7 @@ import (
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/decision"
-	"github.com/sluice-go/sluice/internal/tracing"
+	"github.com/sluice-go/sluice/internal/recording"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -85,9 +85,9 @@ func (l *Listeners[E]) LogTo(log func(value any, stack []byte)) {
 // listening is what events go to, immutable.
 type listening[E any] struct {
 	functions []*Listener[E]
-	kinds     kinds         // that a function listens to
-	tells     bool          // a function has a teller
-	trace     *tracing.Pipe // of a pipeline; nil for none
+	kinds     kinds           // that a function listens to
+	tells     bool            // a function has a teller
+	trace     *recording.Pipe // of a pipeline; nil for none
 }
 
 // Listener is a function. One of a pipeline has an observer or a teller besides, for calls on

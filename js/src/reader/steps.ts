@@ -14,7 +14,7 @@ import { readUse } from './uses.js';
 /** The most steps of a policy. */
 export const MAX_STEPS = 16;
 /** Mechanisms that other versions may have. */
-const LATER = ['shed', 'queue', 'cache', 'adaptive', 'throttle'];
+const LATER = ['shed', 'queue', 'cache', 'throttle'];
 
 const MORE: StepReaders = {
   conditions: readConditions,
