@@ -18,7 +18,6 @@ import (
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/keyed"
-	"github.com/sluice-go/sluice/eval"
 	"github.com/sluice-go/sluice/trace"
 )
 
@@ -168,7 +167,7 @@ func (q *request) call(at clock.Mark) Call {
 	}
 	c := Call{
 		ID: q.id, Policy: q.policy,
-		Event:    eval.Event{At: at, Op: "call", ID: q.id, Key: key, Cost: 1, Attributes: attributes, Deadline: -1},
+		Event:    trace.Event{At: at, Op: "call", ID: q.id, Key: key, Cost: 1, Attributes: attributes, Deadline: -1},
 		Was:      Verdict{Known: true, At: time.Duration(at), RetryAfter: -1, Outcome: strconv.Itoa(q.status)},
 		attempts: []attempt{{known: true, took: q.took, status: q.status, seq: q.seq}},
 	}

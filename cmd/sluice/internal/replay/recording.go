@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
-	"github.com/sluice-go/sluice/eval"
 	"github.com/sluice-go/sluice/reducer"
 	"github.com/sluice-go/sluice/trace"
 )
@@ -40,7 +39,7 @@ type Call struct {
 	// Route is the route that it was recorded with, or the method and the path.
 	Route string
 	// Event has what the call brought with it.
-	Event eval.Event
+	Event trace.Event
 	// Was is what became of it.
 	Was Verdict
 
@@ -318,7 +317,7 @@ func (l *loader) policyOf(id string) string {
 }
 
 // event takes in an event.
-func (l *loader) event(e *eval.Event) {
+func (l *loader) event(e *trace.Event) {
 	l.last = max(l.last, e.At)
 	e.At = l.last
 	i, live := l.live[e.ID]
@@ -356,7 +355,7 @@ func (l *loader) event(e *eval.Event) {
 }
 
 // routeOf returns the attribute route, or the method and the path.
-func routeOf(e *eval.Event) string {
+func routeOf(e *trace.Event) string {
 	if route := e.Lookup("route"); route != "" {
 		return route
 	}
