@@ -258,7 +258,7 @@ func TestReservationsAreTheMachine(t *testing.T) {
 		l := limited(t, c, sluice.WithClock(&source))
 		machine, err := limiter.New(c)
 		require.NoError(t, err)
-		state := machine.Init(source.Now())
+		state := reducer.ValuesOf(machine).Init(source.Now())
 		type pair struct {
 			r    sluice.Reservation
 			a    reducer.Action
