@@ -70,14 +70,14 @@ func search[S any](t *testing.T, m reducer.Cell[S], err error) (best [horizon]ui
 		}
 		for n := uint64(0); ; n++ {
 			granted[at] = n
-			visit(m.Clone(s), at+1)
+			visit(reducer.ValuesOf(m).Clone(s), at+1)
 			if m.Step(&s, reducer.Action{Kind: reducer.Acquire, Cost: 1}, clock.Mark(at), nil).Verdict != reducer.Admit {
 				break
 			}
 		}
 		granted[at] = 0
 	}
-	visit(m.Init(0), 0)
+	visit(reducer.ValuesOf(m).Init(0), 0)
 	return best
 }
 

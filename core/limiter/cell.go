@@ -45,12 +45,6 @@ func (l *limiterCell) Enter(cost uint32, _ uint64, _, now clock.Mark) (reducer.P
 	return l.Machine.Enter(l.State(), cost, 0, clock.Never, now)
 }
 
-// Exit returns false: a limiter's permit is not released after its use.
-func (m *Machine) Exit(*State, reducer.Permit, clock.Mark) bool { return false }
-
-// Ends returns clock.Never: a limiter's permits do not expire.
-func (m *Machine) Ends(*State) clock.Mark { return clock.Never }
-
 // Held reports whether a caller waits.
 func (m *Machine) Held(s *State) bool { return s.Waiting() > 0 }
 

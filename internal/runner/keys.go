@@ -128,7 +128,7 @@ func (x *keyedCell) collect(now clock.Mark) (changes []change, woken *Waiter) {
 		changes = x.causes.take(*x.out)
 		*x.out = (*x.out)[:0]
 	}
-	if x.queue == nil && x.cell.Ends() != clock.Never {
+	if x.queue == nil && x.cell.Due().Ends != clock.Never {
 		x.addQueue()
 	}
 	q := x.queue
