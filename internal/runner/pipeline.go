@@ -7,6 +7,7 @@ import (
 	"time"
 	"weak"
 
+	"github.com/sluice-go/sluice/api"
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/adaptive"
 	"github.com/sluice-go/sluice/core/breaker"
@@ -24,7 +25,7 @@ import (
 
 // Pipeline is a plan with its cells, safe for concurrent use.
 type Pipeline struct {
-	Listeners[Event]
+	Listeners
 	*Settings
 	layout     atomic.Pointer[binding]
 	mechanisms *Mechanisms // that it shares with other pipelines
@@ -101,7 +102,7 @@ type StepCells struct {
 // be called before.
 func New(name string, s *Settings, shared *Mechanisms) *Pipeline {
 	p := &Pipeline{Settings: s, name: name, mechanisms: shared}
-	p.Listeners.Log = s.API.ListenerPanicked
+	p.Listeners.Log = s.ListenerPanicked
 	return p
 }
 
@@ -204,7 +205,7 @@ func (p *Pipeline) bind(plan *pipeline.Plan, about any, old *binding) (l *bindin
 }
 
 func (p *Pipeline) endAt(step string) *end {
-	cause := p.API.TimedOut(p.name, step, nil)
+	cause := &api.TimeoutError{Policy: p.name, Step: step}
 	return &end{cause, attempt.DeadlineWith(cause)}
 }
 
@@ -258,14 +259,14 @@ func (c *StepCells) configure(plan *pipeline.Plan, i int) (all CellEvents) {
 // emit emits the changes. A listener may call back, so the caller holds no lock.
 func (e cellEvents) emit() {
 	if p := e.configured; p != nil {
-		p.Emit(decision.Configured, &Event{At: e.now, Policy: p.name, Kind: decision.Configured, RetryAfter: -1})
+		p.Emit(decision.Configured, &api.Event{At: e.now, Policy: p.name, Kind: decision.Configured, RetryAfter: -1})
 		return
 	}
 	if e.evicts {
 		e.step.evicted(e.now)
 	}
 	if e.full {
-		e.step.emit(&Event{At: e.now, Key: e.key, Kind: decision.Full, RetryAfter: -1})
+		e.step.emit(&api.Event{At: e.now, Key: e.key, Kind: decision.Full, RetryAfter: -1})
 	}
 	for _, x := range e.changes {
 		e.step.changed(e.key, x)
@@ -280,8 +281,8 @@ func (c *StepCells) changed(key string, x change) {
 }
 
 // event returns the event of an effect.
-func (x change) event() Event {
-	e := Event{At: x.Permit.Mark, Reason: x.Reason}
+func (x change) event() api.Event {
+	e := api.Event{At: x.Permit.Mark, Reason: x.Reason}
 	if x.Kind == reducer.Lapse {
 		e.Kind, e.RetryAfter = decision.Lapse, -1
 	} else {
@@ -294,7 +295,7 @@ func (x change) event() Event {
 // evicted emits the keys that lost their cells.
 func (c *StepCells) evicted(now clock.Mark) {
 	for _, key := range c.cells.Evicted() {
-		c.emit(&Event{At: now, Key: key, Kind: decision.Evicted, RetryAfter: -1})
+		c.emit(&api.Event{At: now, Key: key, Kind: decision.Evicted, RetryAfter: -1})
 	}
 }
 
