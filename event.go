@@ -3,10 +3,8 @@ package sluice
 import (
 	"context"
 	"log/slog"
-	"time"
 
 	"github.com/sluice-go/sluice/api"
-	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/decision"
 )
 
@@ -71,18 +69,4 @@ func loggedKinds() (kinds []EventKind) {
 		}
 	}
 	return kinds
-}
-
-// logged is the logger of a pipeline. A call that succeeds on the fast path has no event
-// where the logger does not write it.
-type logged struct {
-	logger *slog.Logger
-	*told
-}
-
-// Tell implements runner.Teller.
-func (l logged) Tell(ctx context.Context, kind EventKind, key string, cost uint32, request string, now clock.Mark, elapsed time.Duration) {
-	if l.logger.Enabled(context.Background(), slog.LevelDebug) {
-		l.told.Tell(ctx, kind, key, cost, request, now, elapsed)
-	}
 }

@@ -3,16 +3,15 @@ package sluice
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/sluice-go/sluice/api"
-	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/fallback"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/internal/durations"
 	"github.com/sluice-go/sluice/internal/runner"
 	"github.com/sluice-go/sluice/policy"
-	"github.com/sluice-go/sluice/reducer"
 )
 
 // Pipeline is an active policy: its steps with their state. It is safe for
@@ -76,8 +75,8 @@ type origin struct {
 func newPipeline(engine *runner.Pipeline, s *settings) *Pipeline {
 	p := &Pipeline{engine: engine}
 	if s.Logger != nil {
-		f := logs(s.Logger)
-		engine.ListenTold(f, logged{s.Logger, newTold(engine, f)}, loggedKinds()...)
+		debugs := func() bool { return s.Logger.Enabled(context.Background(), slog.LevelDebug) }
+		engine.ListenIf(logs(s.Logger), debugs, loggedKinds()...)
 	}
 	return p
 }
@@ -160,33 +159,7 @@ func (p *Pipeline) Listen(f func(Event), kinds ...EventKind) (stop func()) {
 	if f == nil || p.Err() != nil {
 		return func() {}
 	}
-	return p.engine.ListenTold(f, newTold(p.engine, f), kinds...)
-}
-
-// told is a listener of a pipeline, with what all events have that it gets by Tell.
-type told struct {
-	f     func(Event)
-	event Event
-}
-
-func newTold(p *runner.Pipeline, f func(Event)) *told {
-	return &told{f, Event{Policy: p.Name(), Attempt: 1, RetryAfter: -1}}
-}
-
-// Tell implements runner.Teller.
-func (t *told) Tell(ctx context.Context, kind EventKind, key string, cost uint32, request string, now clock.Mark, elapsed time.Duration) {
-	e := t.event
-	e.At, e.Kind, e.Cost, e.Context = now, kind, cost, ctx
-	if key != "" {
-		e.Key = key
-	}
-	if request != "" {
-		e.Request = request
-	}
-	if kind == EventEnd {
-		e.Outcome, e.Elapsed = reducer.OK, elapsed
-	}
-	t.f(e)
+	return p.engine.Listen(f, kinds...)
 }
 
 // Observer gets the events of pipelines, those of most calls as the few fields that metrics

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/sluice-go/sluice/api"
 	"github.com/sluice-go/sluice/clock"
@@ -45,17 +44,17 @@ type Listeners struct {
 type listening struct {
 	functions []*Listener
 	kinds     kinds         // that a function listens to
-	tells     bool          // a function has a teller
+	tells     bool          // a function has no observer
 	trace     *tracing.Pipe // of a pipeline; nil for none
 }
 
-// Listener is a function. One of a pipeline has an observer or a teller besides, for calls on
-// their fast path.
+// Listener is a function. One of a pipeline may have an observer, which gets the events of
+// calls on their fast path in place of the function, or say when it needs none of them.
 type Listener struct {
 	f        func(api.Event)
 	kinds    kinds
 	observer api.Observer
-	teller   Teller
+	needs    func() bool // nil for always
 }
 
 // Hears reports whether the function listens to events of a kind.
@@ -64,12 +63,6 @@ func (x *Listener) Hears(k decision.Kind) bool { return x.kinds.has(k) }
 // Call calls the function. It is inlined: an event that is a variable of the caller is
 // then copied once.
 func (x *Listener) Call(e api.Event) { x.f(e) }
-
-// Teller gets the events of calls on their fast path with all fields, in place of its function. They come as arguments, since to fill
-// an event and to copy it for each function in between costs as much as the rest.
-type Teller interface {
-	Tell(ctx context.Context, kind decision.Kind, key string, cost uint32, request string, now clock.Mark, elapsed time.Duration)
-}
 
 // Listen adds a function for the kinds, for all kinds where there are none, until stop
 // is called. It adds nothing for nil.
@@ -80,9 +73,10 @@ func (l *Listeners) Listen(f func(api.Event), of ...decision.Kind) (stop func())
 	return l.add(&Listener{f: f, kinds: kindsOf(of)})
 }
 
-// ListenTold is Listen for a function that has a Teller, of a pipeline.
-func (l *Listeners) ListenTold(f func(api.Event), t Teller, of ...decision.Kind) (stop func()) {
-	return l.add(&Listener{f: f, kinds: kindsOf(of), teller: t})
+// ListenIf is Listen for a function that gets an event of a call on its fast path only while
+// needs returns true.
+func (l *Listeners) ListenIf(f func(api.Event), needs func() bool, of ...decision.Kind) (stop func()) {
+	return l.add(&Listener{f: f, kinds: kindsOf(of), needs: needs})
 }
 
 // Observe adds an observer of all kinds until stop is called.
@@ -111,7 +105,7 @@ func (l *Listeners) change(f func(*listening)) {
 	f(next)
 	for _, x := range next.functions {
 		next.kinds |= x.kinds
-		next.tells = next.tells || x.teller != nil
+		next.tells = next.tells || x.observer == nil
 	}
 	if len(next.functions) == 0 && next.trace == nil {
 		next = nil

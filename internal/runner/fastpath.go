@@ -327,14 +327,31 @@ func (l *fastPath) emit(to *listening, first int, q *api.Request) {
 		x := to.functions[at]
 		switch {
 		case !x.kinds.has(kind):
-		case x.teller != nil:
-			x.teller.Tell(l.ctx, kind, q.Key, cost(q), l.id, now, now.Sub(l.began))
+		case x.observer == nil:
+			l.tell(x, kind, q)
 		case kind == decision.Admit:
 			x.observer.Admitted(l.pipeline.name)
 		default:
 			x.observer.Succeeded(l.pipeline.name, l.ctx, now.Sub(l.began))
 		}
 	}
+}
+
+// tell calls a function without an observer. The event is not in the frame of emit, which
+// calls of observers would clear.
+//
+//go:noinline
+func (l *fastPath) tell(x *Listener, kind decision.Kind, q *api.Request) {
+	if x.needs != nil && !x.needs() {
+		return
+	}
+	var e api.Event // an assignment of Event{} beside another value copies it
+	e.At, e.Policy, e.Key, e.Request, e.Kind = l.began, l.pipeline.name, q.Key, l.id, kind
+	e.Attempt, e.Cost, e.RetryAfter, e.Context = 1, cost(q), -1, l.ctx
+	if kind == decision.End {
+		e.At, e.Outcome, e.Elapsed = l.returned, reducer.OK, l.returned.Sub(l.began)
+	}
+	x.f(e)
 }
 
 // record records the attempt that starts, or the end of a call whose function succeeded.
