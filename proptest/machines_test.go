@@ -193,7 +193,7 @@ var (
 		return of(must(budget.New(c.budget)), 0, func(s *budget.State) view { return view{last: s.Last, begun: s.Begun} })
 	}}
 
-	tokens = machine{name: "retry budget of tokens", kind: tokenBudgets, draw: drawTokens, make: func(c config) subject {
+	tokens = machine{name: "token-bucket retry budget", kind: tokenBudgets, draw: drawTokens, make: func(c config) subject {
 		return of(must(budget.New(c.budget)), 0, func(*budget.State) view { return view{} })
 	}}
 

@@ -30,7 +30,7 @@ var suites = []suite{
 	{name: "core", packages: func(u *unit, w *world) []string { return w.dependents[u.path] }},
 	{name: "oracle", env: []string{"SLUICE_CASES=5000"}, packages: in("./eval")},
 	{name: "policy", packages: in("./policy/...", "./lint")},
-	{name: "runner", args: []string{"-skip=^TestSoak"}, packages: in(".")},
+	{name: "runner", args: []string{"-skip=^TestSoak"}, packages: in(".", "./internal/apitest")},
 	{name: "proptest", args: []string{"-run=^(TestInvariants|TestExplored)$", "-skip=^TestInvariants$/./that"}, packages: in("./proptest")},
 	{name: "linearizability", packages: in("./linearizability")},
 	{name: "vectors", packages: in("./vectors")},
