@@ -6,9 +6,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
-	"github.com/sluice-go/sluice/core/adaptive"
 	"github.com/sluice-go/sluice/core/breaker"
-	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/internal/keyedcells"
 	"github.com/sluice-go/sluice/reducer"
@@ -42,15 +40,8 @@ func StateOf(c cell.Cell, waiting int, now clock.Mark) CellState {
 		return s
 	}
 	s.Free = c.Step(reducer.Action{Kind: reducer.Peek, Cost: 1}, now, new(reducer.Out)).Free
-	switch x := c.(type) {
-	case interface{ State() *bulkhead.State }:
-		s.InUse = x.State().Held
-		if x, ok := x.(interface{ Places() uint32 }); ok {
-			s.Places = x.Places()
-		}
-	case interface{ State() *adaptive.State }:
-		s.InUse, s.Places = x.State().InUse(), x.State().Limit
-	}
+	gauge := cell.GaugeOf(c)
+	s.InUse, s.Places = gauge.InUse, gauge.Places
 	return s
 }
 
