@@ -64,6 +64,7 @@ type Plan struct {
 // does not read the settings of five mechanisms.
 type stage struct {
 	kind   Kind
+	traits mechanism.Traits
 	leases bool // a permit may lapse
 	holds  bool // an attempt holds a place
 	queues bool // a cell has waiters or holders, which may change with time alone
@@ -170,10 +171,11 @@ func Compile(p Policy) (*Plan, error) {
 	}
 	for i := range plan.steps {
 		step, s := &plan.steps[i], &plan.stages[i]
-		if err := plan.place(i, step.Kind()); err != nil {
+		wrongSettings := s.compile(step)
+		if err := plan.place(i, s.traits); err != nil {
 			return nil, err
 		}
-		for _, err := range [...]error{s.compile(step), s.bound(step), s.limitTo(step)} {
+		for _, err := range [...]error{wrongSettings, s.bound(step), s.limitTo(step)} {
 			var of reducer.ConfigErrors
 			of.Add(err)
 			for _, err := range of {
@@ -193,21 +195,22 @@ func Compile(p Policy) (*Plan, error) {
 
 // place notes which steps make attempts, at most one retry and at most one hedge below
 // it, and the step that injects results, which is the last one.
-func (p *Plan) place(i int, kind Kind) error {
+func (p *Plan) place(i int, traits mechanism.Traits) error {
+	repeats, hedges, injects := traits.Has(mechanism.Repeats), traits.Has(mechanism.Hedges), traits.Has(mechanism.Injects)
 	switch {
-	case kind == Retry && p.retry >= 0:
+	case repeats && p.retry >= 0:
 		return errRetries
-	case kind == Retry && p.hedge >= 0:
+	case repeats && p.hedge >= 0:
 		return errOrder
-	case kind == Retry:
+	case repeats:
 		p.retry = i
-	case kind == Hedge && p.hedge >= 0:
+	case hedges && p.hedge >= 0:
 		return errHedges
-	case kind == Hedge:
+	case hedges:
 		p.hedge = i
-	case kind == Chaos && i < len(p.steps)-1:
+	case injects && i < len(p.steps)-1:
 		return errLast
-	case kind == Chaos:
+	case injects:
 		p.chaos = i
 	}
 	return nil
@@ -282,7 +285,7 @@ func (p *Plan) note(i int, step *Step, s *stage) {
 	if s.timeout != nil {
 		p.timeouts |= bit
 	}
-	if s.kind == Breaker && !step.Shadow && p.retry >= 0 {
+	if s.traits.Has(mechanism.Votes) && !step.Shadow && p.retry >= 0 {
 		p.breakers |= bit
 	}
 	if step.Shadow {
@@ -348,6 +351,7 @@ func (p *Plan) counts(i int, b *budget.Machine) {
 func (s *stage) compile(step *Step) error {
 	s.kind = step.Kind()
 	part, err := mechanisms.Compile(step.Config)
+	s.traits = part.Traits
 	if err != nil {
 		return err
 	}
@@ -358,7 +362,7 @@ func (s *stage) compile(step *Step) error {
 	s.retry, s.hedge, s.chaos, s.maker = part.Retry, part.Hedge, part.Chaos, part.Maker
 	s.cost, s.charge, s.counts, s.obeys = part.Cost, part.Charge, part.Counts, part.Obeys
 	s.beyond, s.timed = part.Beyond, part.Timed
-	traits := part.Traits
+	traits := s.traits
 	s.leases, s.holds = traits.Has(mechanism.Leases), traits.Has(mechanism.Holds)
 	s.queues = part.Queued || s.holds
 	switch {
@@ -630,6 +634,18 @@ func (p *Plan) Bounds(i int, skips uint16) (least time.Duration) {
 // Timed reports whether the cell of a step takes the time that an attempt has.
 func (p *Plan) Timed(i int) bool { return p.timed&(1<<i) != 0 }
 
+// Cuts returns the times after which a timeout step cuts and warns, 0 for neither.
+func (p *Plan) Cuts(i int) (after, soft time.Duration) {
+	s := &p.stages[i]
+	if s.timeout == nil {
+		return 0, 0
+	}
+	if warn := s.timeout.Warn(0); warn != clock.Never {
+		soft = warn.Sub(0)
+	}
+	return s.after, soft
+}
+
 // DeadlineAt returns the mark at which a timeout step that the attempt k has
 // passed cuts it, clock.Never for none and in shadow.
 func (p *Plan) DeadlineAt(c *Call, k uint8, i int) clock.Mark {
@@ -646,7 +662,7 @@ func (p *Plan) SoftAt(c *Call, k uint8, i int) clock.Mark {
 	if t == nil || i >= int(c.Try(k).Entered) || c.Skipped(i) {
 		return clock.Never
 	}
-	return t.Warn(p.holder(c, k, i).Slots[i].Mark.Add(-ConfigOf[timeout.Config](p.steps[i]).After))
+	return t.Warn(p.holder(c, k, i).Slots[i].Mark.Add(-p.stages[i].after))
 }
 
 // ResumesAt returns the mark at which the next attempt starts, after a backoff or

@@ -7,9 +7,7 @@ import (
 
 	"github.com/sluice-go/sluice/api"
 	"github.com/sluice-go/sluice/clock"
-	"github.com/sluice-go/sluice/core/adaptive"
 	"github.com/sluice-go/sluice/core/breaker"
-	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/internal/keyedcells"
 	"github.com/sluice-go/sluice/reducer"
@@ -29,15 +27,8 @@ func StateOf(c cell.Cell, waiting int, now clock.Mark) api.CellState {
 		return s
 	}
 	s.Free = c.Step(reducer.Action{Kind: reducer.Peek, Cost: 1}, now, new(reducer.Out)).Free
-	switch x := c.(type) {
-	case interface{ State() *bulkhead.State }:
-		s.InUse = x.State().Held
-		if x, ok := x.(interface{ Places() uint32 }); ok {
-			s.Places = x.Places()
-		}
-	case interface{ State() *adaptive.State }:
-		s.InUse, s.Places = x.State().InUse(), x.State().Limit
-	}
+	gauge := cell.GaugeOf(c)
+	s.InUse, s.Places = gauge.InUse, gauge.Places
 	return s
 }
 

@@ -14,7 +14,6 @@ import (
 	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/core/mechanisms"
 	"github.com/sluice-go/sluice/core/pipeline"
-	"github.com/sluice-go/sluice/core/timeout"
 	"github.com/sluice-go/sluice/internal/attempt"
 	"github.com/sluice-go/sluice/internal/tracing"
 	"github.com/sluice-go/sluice/reducer"
@@ -166,16 +165,16 @@ func (l *binding) planFastPath(own *sync.Mutex) {
 	var keys uint8
 	for i := range l.plan.Len() {
 		s := l.plan.Step(i)
-		c := pipeline.ConfigOf[timeout.Config](s)
+		after, soft := l.plan.Cuts(i)
 		switch {
 		case l.skips&(1<<i) != 0:
-		case c.After > 0:
+		case after > 0:
 			if !s.Shadow {
-				if l.cut == 0 || c.After < l.cut {
-					l.cut, l.cutStep = c.After, i
+				if l.cut == 0 || after < l.cut {
+					l.cut, l.cutStep = after, i
 				}
 			}
-			l.due = sooner(l.due, sooner(c.After, c.Soft))
+			l.due = sooner(l.due, sooner(after, soft))
 		case l.plan.Asks(i):
 			step := fastPathStep{cell: l.cells[i], step: i, refuses: !s.Shadow && !queues(s) && !l.plan.WaitsFor(i), exits: !l.plan.Refunds(i), single: l.plan.TakesOne(i), timed: l.plan.Timed(i), bound: l.plan.Bounds(i, l.skips), place: !l.plan.Refunds(i) && !l.plan.Records(i)}
 			if step.cell == nil {
@@ -208,11 +207,7 @@ func (l *binding) planFastPath(own *sync.Mutex) {
 // queues reports whether a call may wait at a step.
 func queues(s pipeline.Step) bool {
 	queue := mechanisms.Row(s.Kind()).Queue
-	if queue == nil {
-		return false
-	}
-	places, _ := queue(s.Config)
-	return places > 0
+	return queue != nil && queue(s.Config).Places > 0
 }
 
 // sooner returns the shorter of two times of which 0 means none.

@@ -245,7 +245,7 @@ func (t Target) lift(key string, now clock.Mark) bool {
 }
 
 // blocks reports whether the cells of the step block themselves.
-func (t Target) blocks() bool { return pipeline.ConfigOf[limiter.Config](t.Step).Block.After > 0 }
+func (t Target) blocks() bool { return t.maker != nil && cell.Blocks(t.maker) }
 
 // blockedUntil returns the mark until which a cell blocks itself.
 func blockedUntil(c cell.Cell, now clock.Mark) (clock.Mark, bool) {

@@ -321,7 +321,7 @@ func (r *run) granted(w waiting) {
 // slow emits that a breaker counted an attempt as slow.
 func (r *run) slow(k uint8, i int, a *reducer.Action) {
 	plan := r.layout.plan
-	over := pipeline.ConfigOf[breaker.Config](plan.Step(i)).SlowOver
+	over := r.layout.slow[i]
 	if took := r.now.Sub(a.Mark); over > 0 && took > over && (a.Outcome == reducer.OK || a.Outcome == reducer.Fail || a.Outcome == reducer.Timeout) {
 		r.emit(&api.Event{Kind: decision.Slow, Step: plan.StepName(i), Outcome: a.Outcome, Attempt: r.call.NumberOf(k), Wait: took, Shadow: r.call.InShadow(i)})
 	}

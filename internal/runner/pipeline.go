@@ -9,15 +9,12 @@ import (
 
 	"github.com/sluice-go/sluice/api"
 	"github.com/sluice-go/sluice/clock"
-	"github.com/sluice-go/sluice/core/adaptive"
 	"github.com/sluice-go/sluice/core/breaker"
-	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/mechanisms"
 	"github.com/sluice-go/sluice/core/pipeline"
-	"github.com/sluice-go/sluice/core/timeout"
 	"github.com/sluice-go/sluice/internal/attempt"
 	"github.com/sluice-go/sluice/internal/keyedcells"
 	"github.com/sluice-go/sluice/reducer"
@@ -52,6 +49,10 @@ type binding struct {
 	softens bool   // a timeout has a soft limit
 	races   bool   // attempts run beside each other
 	leases  uint16 // steps whose places have a lease
+	// slow are the durations above which the steps count an attempt as slow, 0 for none, and
+	// quotas the most permits that are free at one instant, 0 for a step without a rate.
+	slow   [pipeline.MaxSteps]time.Duration
+	quotas [pipeline.MaxSteps]uint32
 
 	// Of a plan whose steps apply to some calls alone. applied says that this is the binding
 	// of calls to which the steps skips do not apply.
@@ -175,9 +176,16 @@ func (p *Pipeline) bind(plan *pipeline.Plan, about any, old *binding) (l *bindin
 	l.ends[0] = p.endAt(pipeline.Deadline)
 	for i := range plan.Len() {
 		s := plan.Step(i)
-		if c := pipeline.ConfigOf[timeout.Config](s); c.After > 0 {
+		if after, soft := plan.Cuts(i); after > 0 {
 			l.ends[i+1] = p.endAt(s.Name)
-			l.softens = l.softens || c.Soft > 0
+			l.softens = l.softens || soft > 0
+		}
+		row := mechanisms.Row(s.Kind())
+		if row.Slow != nil {
+			l.slow[i] = row.Slow(s.Config)
+		}
+		if row.Permits != nil {
+			l.quotas[i] = row.Permits(s.Config).Burst
 		}
 		if plan.Maker(i) == nil {
 			continue
@@ -210,7 +218,8 @@ func (p *Pipeline) endAt(step string) *end {
 }
 
 func hasLease(s pipeline.Step) bool {
-	return pipeline.ConfigOf[bulkhead.Config](s).Lease > 0 || pipeline.ConfigOf[adaptive.Config](s).Lease > 0
+	lease := mechanisms.Row(s.Kind()).Lease
+	return lease != nil && lease(s.Config) > 0
 }
 
 // match returns the cells of the step that is step i of another plan as well, nil

@@ -3,9 +3,9 @@ package runner
 import (
 	"github.com/sluice-go/sluice/api"
 	"github.com/sluice-go/sluice/clock"
-	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/keyed"
-	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/mechanism"
+	"github.com/sluice-go/sluice/core/mechanisms"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/internal/durations"
 	"github.com/sluice-go/sluice/internal/keyedcells"
@@ -34,7 +34,7 @@ func (c *StepCells) state(s pipeline.Step, waits durations.Snapshot, now clock.M
 	}
 	state.Cell = b.State(now)
 	state.Waiting, state.Text = state.Cell.Waiting, state.Cell.Text
-	if _, ok := s.Config.(breaker.Config); ok {
+	if mechanisms.Row(s.Kind()).Traits.Has(mechanism.Modes) {
 		state.Mode = state.Cell.Mode.String()
 	} else {
 		state.Free, state.Counted = state.Cell.Free, true
@@ -73,13 +73,9 @@ func (l *binding) limits(q *api.Request, now clock.Mark, dst []api.LimitState) [
 		if omits&(1<<i) != 0 {
 			continue
 		}
-		c, config := l.steps[i], pipeline.ConfigOf[limiter.Config](l.plan.Step(i))
-		if config.Count == 0 || l.plan.Settings(i).Missing == pipeline.MissingSkip && c.missing(attributes(q)) {
+		c, all := l.steps[i], l.quotas[i]
+		if all == 0 || l.plan.Settings(i).Missing == pipeline.MissingSkip && c.missing(attributes(q)) {
 			continue
-		}
-		all := config.Count
-		if config.Algorithm == limiter.TokenBucket {
-			all = config.AtOnce()
 		}
 		state := api.LimitState{Step: i, Free: all}
 		if next, full, ok := c.room(q, all, now); ok {
