@@ -13,18 +13,6 @@ import (
 // Kind names the mechanism of a step.
 type Kind = mechanism.Kind
 
-// The mechanisms.
-const (
-	Timeout  = mechanism.Timeout
-	Retry    = mechanism.Retry
-	Breaker  = mechanism.Breaker
-	Limit    = mechanism.Limit
-	Bulkhead = mechanism.Bulkhead
-	Hedge    = mechanism.Hedge
-	Adaptive = mechanism.Adaptive
-	Chaos    = mechanism.Chaos
-)
-
 // MaxSteps is the most steps of a policy.
 const MaxSteps = 16
 
