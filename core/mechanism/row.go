@@ -87,10 +87,10 @@ func find(settings []Setting, name string) *Setting {
 	return nil
 }
 
-// Traits are facts about a mechanism that hold for all its configurations.
-type Traits uint16
+// Traits are facts about a mechanism, a configuration of it, or a step of a policy.
+type Traits uint32
 
-// The traits.
+// The traits that hold for all configurations of a mechanism.
 const (
 	// Asks: a call asks a cell for a permit.
 	Asks Traits = 1 << iota
@@ -122,7 +122,55 @@ const (
 	// Injects: the mechanism takes the place of the dependency for some attempts. At
 	// most one step of a policy has a mechanism that does, and it is the last one.
 	Injects
+
+	configurationTraits = iota
 )
+
+// The traits of a configuration.
+const (
+	// Queues: calls may wait at a cell.
+	Queues Traits = 1 << (configurationTraits + iota)
+	// Lapses: a permit has a lease.
+	Lapses
+	// Obeys: the cell takes the retry-after of an outcome.
+	Obeys
+	// Timed: the cell takes the time that an attempt has.
+	Timed
+	// Costs: the mechanism has a cost of its own.
+	Costs
+	// Priced: an attribute of the call has that cost.
+	Priced
+	// Settles: the end of an attempt settles the permits that it took.
+	Settles
+	// SettlesAll: the mechanism takes nothing before the end of the attempt.
+	SettlesAll
+
+	stepTraits = configurationTraits + iota
+)
+
+// The traits of a step.
+const (
+	// PerKey: the step has a cell for each key.
+	PerKey Traits = 1 << (stepTraits + iota)
+	// Strict: the step denies or skips a call that lacks an attribute of its key.
+	Strict
+	// Shadow: the step enforces nothing.
+	Shadow
+	// Conditional: the step applies to some calls alone.
+	Conditional
+	// Partial: the step enforces for a share of the calls.
+	Partial
+	// ShareByAttribute: an attribute decides which calls the share has.
+	ShareByAttribute
+)
+
+// If returns the traits where a condition holds, and none elsewhere.
+func (t Traits) If(holds bool) Traits {
+	if holds {
+		return t
+	}
+	return 0
+}
 
 // Has reports whether all of some traits are there.
 func (t Traits) Has(some Traits) bool { return t&some == some }

@@ -26,19 +26,14 @@ func read[C mechanism.Config](plan func(*C, *planwire.Coder), v *planwire.Coder)
 type Part struct {
 	// Config is the configuration with its defaults.
 	Config mechanism.Config
+	// Traits of the mechanism and of the configuration.
 	Traits mechanism.Traits
-	// Queued says that calls may wait at a cell.
-	Queued bool
 	// Cost of a call at the step, when it is taken, and for which outcomes.
 	Cost   limiter.Cost
 	Charge limiter.Charge
 	Counts limiter.Outcomes
 	// Beyond is the most permits that the end of a call takes beyond its cost.
 	Beyond uint32
-	// Obeys says that the cells take the retry-after of an outcome.
-	Obeys bool
-	// Timed says that the cells take the time that an attempt has.
-	Timed bool
 	// Maker makes the cells of the step. Nil for a step that keeps no state.
 	Maker   cell.Maker
 	Timeout *timeout.Machine
@@ -63,21 +58,22 @@ func Compile(c mechanism.Config) (p Part, err error) {
 		}
 	case breaker.Config:
 		c = c.WithDefaults()
-		p.Config, p.Traits, p.Obeys = c, breaker.Traits, c.ObeyRetryAfter > 0
+		p.Config, p.Traits = c, breaker.Traits|mechanism.Obeys.If(c.ObeyRetryAfter > 0)
 		p.Maker, err = breaker.Cells(c)
 	case limiter.Config:
 		c = c.WithDefaults()
-		p.Config, p.Traits, p.Queued = c, limiter.Traits, c.Queue > 0
+		p.Config, p.Traits = c, limiter.Traits|mechanism.Queues.If(c.Queue > 0)
 		p.Cost, p.Charge, p.Counts, p.Beyond = c.Cost, c.Charge, c.Counts, c.MostBeyond()
 		p.Maker, err = limiter.Cells(c)
 	case bulkhead.Config:
 		c = c.WithDefaults()
-		p.Config, p.Traits, p.Queued = c, bulkhead.Traits, c.Queue > 0
+		p.Config, p.Traits = c, bulkhead.Traits|mechanism.Queues.If(c.Queue > 0)|mechanism.Lapses.If(c.Lease > 0)
 		p.Cost = c.Cost
 		p.Maker, err = bulkhead.Cells(c)
 	case adaptive.Config:
 		c = c.WithDefaults()
-		p.Config, p.Traits, p.Cost, p.Timed = c, adaptive.Traits, c.Cost, c.OverShare.Positive()
+		p.Config, p.Cost = c, c.Cost
+		p.Traits = adaptive.Traits | mechanism.Timed.If(c.OverShare.Positive()) | mechanism.Lapses.If(c.Lease > 0)
 		p.Maker, err = adaptive.Cells(c)
 	case chaos.Config:
 		p.Config, p.Traits = c, chaos.Traits

@@ -30,30 +30,12 @@ type Plan struct {
 	stages   []stage
 	retry    int // index of the retry step, -1 for none
 	fallback *fallback.Config
-	hedge    int    // index of the hedge step, -1 for none
-	chaos    int    // index of the chaos step, which is the last one, -1 for none
-	breakers uint16 // breakers below the retry that are not in shadow for every call
-	timeouts uint16 // timeout steps
-	marked   uint16 // timeouts, and the retry: an attempt that passes them has a mark there
-	asks     uint16 // steps whose cell is asked for a permit
-	keyed    uint16 // steps with a cell for each key
-	picky    uint16 // of these, those that deny or skip a call without a value
-	budgets  uint16 // steps whose cell counts the first admission of a call
-	tallies  uint16 // steps whose budget counts how attempts end
-	places   uint16 // steps that an adaptive retry looks at: without a free place it makes no attempt
-	costed   uint16 // steps that have a cost of their own
-	priced   uint16 // of these, those whose cost an attribute has
-	single   uint16 // steps of whose places a call takes one, whatever its cost
-	settles  uint16 // steps that settle the permits of an attempt that ran
-	timed    uint16 // steps whose cell takes the time that an attempt has
-	obeys    uint16 // steps whose cell takes the retry-after of an answer
-	ends     uint16 // of these, those that take nothing before
-	special  uint16 // picky and ends
-	shadows  uint16 // steps in shadow for every call
-	when     uint16 // steps that apply to some calls alone
-	partial  uint16 // steps that enforce for a share of the calls
-	shared   uint16 // of these, those where an attribute decides
-	random   bool   // a delay, or a share, depends on the seed of the call
+	hedge    int // index of the hedge step, -1 for none
+	chaos    int // index of the chaos step, which is the last one, -1 for none
+	// traits are the traits of all steps.
+	traits mechanism.Traits
+	masks
+	random bool // a delay, or a share, depends on the seed of the call
 	// allow and deny are the conditions of the policy.
 	allow, deny condition.Test
 	// hedgeBudget is the step whose budget grants hedges, -1 for none.
@@ -82,8 +64,6 @@ type stage struct {
 	charge  limiter.Charge
 	counts  limiter.Outcomes
 	beyond  uint32 // the most that the end of a call takes beyond its cost
-	obeys   bool   // the cell takes the retry-after of an answer
-	timed   bool   // the cell takes the time that an attempt has
 	// under are the timeouts that bound an attempt from below the step: those above a retry
 	// or a hedge that is below it.
 	under uint16
@@ -183,11 +163,12 @@ func Compile(p Policy) (*Plan, error) {
 			}
 		}
 		plan.random = plan.random || step.Enforce.Partial() || s.retry != nil && s.retry.Random() || s.chaos != nil
-		plan.note(i, step, s)
+		plan.note(i, s.traits|stepTraits(step, s))
 	}
 	if err := append(wrong, plan.nameSteps()...).Err(); err != nil {
 		return nil, err
 	}
+	plan.combine()
 	plan.findBudgets()
 	plan.findTimeouts()
 	return plan, nil
@@ -243,63 +224,6 @@ func (s *stage) limitTo(step *Step) (err error) {
 		return reducer.BadShare("enforce", step.Enforce.Of, "enforce without shadow")
 	}
 	return step.Enforce.Check("enforce")
-}
-
-// note enters a step in the masks of the plan.
-func (p *Plan) note(i int, step *Step, s *stage) {
-	bit := uint16(1) << i
-	if s.maker != nil && s.retry == nil && s.hedge == nil {
-		p.asks |= bit
-	}
-	if len(step.Per) > 0 {
-		p.keyed |= bit
-		if step.Missing != MissingShare {
-			p.picky |= bit
-		}
-	}
-	if s.cost != (limiter.Cost{}) {
-		p.costed |= bit
-		if s.cost.Attribute != "" {
-			p.priced |= bit
-		}
-	}
-	if s.holds && p.costed&bit == 0 {
-		p.single |= bit
-	}
-	if s.charge != limiter.ChargeStart || s.counts != 0 {
-		p.settles |= bit
-		if s.charge == limiter.ChargeEnd {
-			p.ends |= bit
-		}
-	}
-	if s.timed {
-		p.timed |= bit
-	}
-	if s.obeys {
-		p.obeys |= bit
-	}
-	p.special = p.picky | p.ends
-	if s.timeout != nil || s.retry != nil {
-		p.marked |= bit
-	}
-	if s.timeout != nil {
-		p.timeouts |= bit
-	}
-	if s.traits.Has(mechanism.Votes) && !step.Shadow && p.retry >= 0 {
-		p.breakers |= bit
-	}
-	if step.Shadow {
-		p.shadows |= bit
-	}
-	if s.when.Some() {
-		p.when |= bit
-	}
-	if step.Enforce.Partial() {
-		p.partial |= bit
-		if step.Enforce.By != "" {
-			p.shared |= bit
-		}
-	}
 }
 
 // findBudgets finds the budgets: the retry's, and the hedge's, which is the
@@ -360,11 +284,14 @@ func (s *stage) compile(step *Step) error {
 		s.after = s.timeout.Deadline(0).Sub(0)
 	}
 	s.retry, s.hedge, s.chaos, s.maker = part.Retry, part.Hedge, part.Chaos, part.Maker
-	s.cost, s.charge, s.counts, s.obeys = part.Cost, part.Charge, part.Counts, part.Obeys
-	s.beyond, s.timed = part.Beyond, part.Timed
+	s.cost, s.charge, s.counts, s.beyond = part.Cost, part.Charge, part.Counts, part.Beyond
+	s.traits |= mechanism.Costs.If(s.cost != (limiter.Cost{})) |
+		mechanism.Priced.If(s.cost.Attribute != "") |
+		mechanism.Settles.If(s.charge != limiter.ChargeStart || s.counts != 0) |
+		mechanism.SettlesAll.If(s.charge == limiter.ChargeEnd)
 	traits := s.traits
 	s.leases, s.holds = traits.Has(mechanism.Leases), traits.Has(mechanism.Holds)
-	s.queues = part.Queued || s.holds
+	s.queues = traits.Has(mechanism.Queues) || s.holds
 	switch {
 	case traits.Has(mechanism.Refunds):
 		s.leaves = reducer.Cancel

@@ -132,21 +132,14 @@ func (v *variants) find(skips uint16) *binding {
 	return nil
 }
 
-// planFastPaths determines whether the calls of a binding may have a fast path: those of a
-// plan without a hedge, chaos, leases, costs, charges and shares of the calls. Where steps
-// apply to some calls alone, each variant has one or not.
+// planFastPaths makes the fast path of a binding whose plan allows one. Where steps apply to
+// some calls alone, each variant has one or not.
 func (l *binding) planFastPaths(own *sync.Mutex) {
-	if l.plan.HedgeIndex() >= 0 || l.plan.Injects() || l.leases != 0 || l.plan.Costed() != 0 || l.plan.Settles() {
-		return
-	}
-	for i := range l.plan.Len() {
-		if l.plan.Settings(i).Enforce.Partial() {
-			return
-		}
-	}
-	if l.plan.Conditional() {
+	switch {
+	case !l.plan.Fast():
+	case l.plan.Conditional():
 		l.variants = new(variants)
-	} else {
+	default:
 		l.planFastPath(own)
 	}
 }
