@@ -60,14 +60,14 @@ func (a *analysis) queue(i int) (places uint32, wait time.Duration) {
 	if s.Shadow || a.rows[i].Queue == nil {
 		return 0, 0
 	}
-	places, wait = a.rows[i].Queue(s.Config)
+	q := a.rows[i].Queue(s.Config)
 	switch {
-	case places == 0:
+	case q.Places == 0:
 		return 0, 0
-	case wait == 0:
-		return places, forever
+	case q.Wait == 0:
+		return q.Places, forever
 	}
-	return places, wait
+	return q.Places, q.Wait
 }
 
 // wait returns the longest that a caller waits in the queue of a step.

@@ -1,6 +1,11 @@
 package adaptive
 
-import "github.com/sluice-go/sluice/core/mechanism"
+import (
+	"time"
+
+	"github.com/sluice-go/sluice/core/mechanism"
+	"github.com/sluice-go/sluice/reducer"
+)
 
 // Kind returns mechanism.Adaptive.
 func (Config) Kind() mechanism.Kind { return mechanism.Adaptive }
@@ -26,7 +31,10 @@ func Row() *mechanism.Row {
 			{Name: "lease", Type: mechanism.Duration, Least: 1},
 			{Name: "cost", Type: mechanism.Cost, Least: 1, Most: MaxLimit},
 		},
-		New: func() mechanism.Draft { return &draft{} },
+		New:     func() mechanism.Draft { return &draft{} },
+		Reasons: []reducer.Reason{reducer.ReasonFull},
+		Lease:   func(c mechanism.Config) time.Duration { return c.(Config).Lease },
+		Envoy:   "the filter adaptive_concurrency of Envoy adapts a limit of concurrent requests",
 	}
 }
 

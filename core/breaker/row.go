@@ -11,7 +11,7 @@ import (
 func (Config) Kind() mechanism.Kind { return mechanism.Breaker }
 
 // Traits are those of the mechanism.
-const Traits = mechanism.Asks | mechanism.Votes | mechanism.Keyed
+const Traits = mechanism.Asks | mechanism.Votes | mechanism.Modes | mechanism.Keyed
 
 // Row says what the mechanism is.
 func Row() *mechanism.Row {
@@ -45,7 +45,9 @@ func Row() *mechanism.Row {
 				{Name: "from", Type: mechanism.Share},
 			}},
 		},
-		New: func() mechanism.Draft { return &draft{} },
+		New:     func() mechanism.Draft { return &draft{} },
+		Reasons: []reducer.Reason{reducer.ReasonOpen, reducer.ReasonProbes},
+		Slow:    func(c mechanism.Config) time.Duration { return c.(Config).SlowOver },
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/mechanism"
+	"github.com/sluice-go/sluice/reducer"
 )
 
 // Kind returns mechanism.Bulkhead.
@@ -28,11 +29,13 @@ func Row() *mechanism.Row {
 			{Name: "lease", Type: mechanism.Duration, Least: 1},
 			{Name: "cost", Type: mechanism.Cost, Least: 1, Most: MaxConcurrent},
 		},
-		New: func() mechanism.Draft { return &draft{} },
-		Queue: func(c mechanism.Config) (uint32, time.Duration) {
+		New:     func() mechanism.Draft { return &draft{} },
+		Reasons: []reducer.Reason{reducer.ReasonFull},
+		Queue: func(c mechanism.Config) mechanism.Queue {
 			b := c.(Config)
-			return b.Queue, b.Wait
+			return mechanism.Queue{Places: b.Queue, Wait: b.Wait, Newest: b.Order == limiter.Newest}
 		},
+		Lease: func(c mechanism.Config) time.Duration { return c.(Config).Lease },
 	}
 }
 

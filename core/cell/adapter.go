@@ -46,6 +46,9 @@ func (m *maker[S, M]) New(now clock.Mark) Cell {
 
 func (m *maker[S, M]) MaxSize() int { return m.machine.MaxSize() }
 
+// Machine returns the machine of the cells.
+func (m *maker[S, M]) Machine() M { return m.machine }
+
 func (m *maker[S, M]) blocks() bool {
 	b, ok := any(m.machine).(interface{ Blocks() bool })
 	return ok && b.Blocks()

@@ -65,6 +65,23 @@ func TextFromNow(c Cell, now clock.Mark) string {
 	return ""
 }
 
+// Gauge has the numbers of a cell that metrics and pictures show. A number that the
+// mechanism does not have is 0.
+type Gauge struct {
+	// Places is how many callers may hold one now, and InUse how many places are held.
+	Places, InUse uint32
+	// Waiting callers.
+	Waiting uint32
+}
+
+// GaugeOf returns the numbers of a cell. Like Text it is not a method of Cell.
+func GaugeOf(c Cell) Gauge {
+	if g, ok := c.(interface{ Gauge() Gauge }); ok {
+		return g.Gauge()
+	}
+	return Gauge{}
+}
+
 // Maker makes the cells of one step.
 type Maker interface {
 	// New returns a cell whose first step comes at now.

@@ -32,6 +32,7 @@ func Row() *mechanism.Row {
 			}},
 		},
 		New:       func() mechanism.Draft { return &draft{} },
+		Envoy:     "the filter fault of Envoy injects delays and aborts",
 		Stateless: func(mechanism.Config) string { return "on a chaos, which keeps no state" },
 	}
 }

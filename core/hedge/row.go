@@ -25,7 +25,8 @@ func Row() *mechanism.Row {
 			{Name: "budget", Type: mechanism.Budget},
 			{Name: "methods", Type: mechanism.Methods},
 		},
-		New: func() mechanism.Draft { return &draft{} },
+		New:   func() mechanism.Draft { return &draft{} },
+		Envoy: "hedge_policy of an Envoy route hedges requests",
 		Stateless: func(c mechanism.Config) string {
 			if h := c.(Config); h.Budgeted || h.Percentile.Positive() {
 				return ""

@@ -34,6 +34,22 @@ func Of(c cell.Cell) (*Machine, *State) {
 	return nil, nil
 }
 
+// OneWord returns the machine of cells whose state is one word, a token bucket without a
+// queue, nil for other cells.
+func OneWord(m cell.Maker) *Machine {
+	l, ok := m.(interface{ Machine() *Machine })
+	if !ok {
+		return nil
+	}
+	if machine := l.Machine(); machine.config.OneWord() && machine.config.Queue == 0 {
+		return machine
+	}
+	return nil
+}
+
+// Gauge returns the numbers of cell.Gauge.
+func (l *limiterCell) Gauge() cell.Gauge { return cell.Gauge{Waiting: l.State().Waiting()} }
+
 // Step implements cell.Cell.
 func (l *limiterCell) Step(a reducer.Action, now clock.Mark, out *reducer.Out) (answer reducer.Answer) {
 	l.Machine.step(&answer, l.State(), &a, now, out)

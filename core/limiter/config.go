@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/core/calendar"
+	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/tokenbucket"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -103,6 +104,16 @@ type Config struct {
 // alone, whose state is one word: without warm-up and without blocks.
 func (c *Config) OneWord() bool {
 	return c.Algorithm == TokenBucket && c.WarmUp.Over == 0 && !c.Block.on()
+}
+
+// WithEpoch implements mechanism.Dated: a limit by the calendar needs the wall time of
+// mark 0.
+func (c Config) WithEpoch(epoch func() time.Duration) (mechanism.Config, bool) {
+	if c.Calendar.Unit == calendar.NoUnit || c.Calendar.Epoch != 0 {
+		return c, false
+	}
+	c.Calendar.Epoch = epoch()
+	return c, true
 }
 
 // checkRest adds what is wrong with the settings that are not an algorithm's, and with the

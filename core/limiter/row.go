@@ -1,12 +1,11 @@
 package limiter
 
 import (
-	"time"
-
 	"github.com/sluice-go/sluice/core/calendar"
 	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/slidinglog"
 	"github.com/sluice-go/sluice/core/tokenbucket"
+	"github.com/sluice-go/sluice/reducer"
 )
 
 // Kind returns mechanism.Limit.
@@ -51,10 +50,15 @@ func Row() *mechanism.Row {
 			}},
 			{Name: "zone", Type: mechanism.Zone, Bit: planZone},
 		},
-		New: func() mechanism.Draft { return &draft{} },
-		Queue: func(c mechanism.Config) (uint32, time.Duration) {
+		New:     func() mechanism.Draft { return &draft{} },
+		Reasons: []reducer.Reason{reducer.ReasonRate},
+		Queue: func(c mechanism.Config) mechanism.Queue {
 			l := c.(Config)
-			return l.Queue, l.Wait
+			return mechanism.Queue{Places: l.Queue, Wait: l.Wait, Newest: l.Order == Newest}
+		},
+		Permits: func(c mechanism.Config) mechanism.Permits {
+			l := c.(Config)
+			return mechanism.Permits{Count: l.Count, Period: l.Period, Burst: l.most()}
 		},
 	}
 }

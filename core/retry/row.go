@@ -24,7 +24,8 @@ func Row() *mechanism.Row {
 			{Name: "budget", Type: mechanism.Budget},
 			{Name: "methods", Type: mechanism.Methods},
 		},
-		New: func() mechanism.Draft { return &draft{Default()} },
+		New:   func() mechanism.Draft { return &draft{Default()} },
+		Envoy: "retry_policy of an Envoy route repeats requests",
 		Stateless: func(c mechanism.Config) string {
 			if c.(Config).Budgeted {
 				return ""
