@@ -35,6 +35,13 @@ race: ## Run the concurrent tests three times under the race detector; PACKAGES=
 lint: ## gofmt, vet, staticcheck, purity of the core, deadcode, TypeScript, govulncheck
 	@tools/lint.sh
 
+.PHONY: generate
+generate: go ## Write what follows from the rows of the mechanisms and from the ABI, and the figures of the guides
+	go run ./gen
+	go generate ./policy/settings ./wasm/abi
+	go test ./policy -run 'TestSchemaIsMadeOfTheRows|TestReferenceTables' -rewrite
+	go run ./docs/mechanisms/draw
+
 .PHONY: bench
 bench: ## Run the benchmarks beside the peers and print the table; ARGS= for its flags
 	@tools/bench.sh $(ARGS)

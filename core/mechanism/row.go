@@ -216,7 +216,7 @@ const (
 	// Jitter is the *backoff.Config of the backoff that it belongs to, which is
 	// before it.
 	Jitter
-	// Budget, which may be none, is a *budget.Config.
+	// Budget, which may be none, is a budget.Field.
 	Budget
 	// Methods, a list of HTTP methods, has no field: the document keeps it.
 	Methods
@@ -233,7 +233,8 @@ const (
 	// Map is a map of Parts, each of which has a field of its own.
 	Map
 	// OneOf is a map of Parts of which one Variant is given, and what belongs to
-	// it: the parts behind it up to the next variant.
+	// it: the parts behind it up to the next variant. It is a *uint8, the index of the
+	// variant.
 	OneOf
 )
 
@@ -303,7 +304,7 @@ const MoreBit = 1 << 6
 // Draft is a configuration that is being read.
 type Draft interface {
 	// Field returns where the value of a setting goes, see Type. It is asked for
-	// the names of all settings but those of type Methods, Map and OneOf.
+	// the names of all settings but those of a type without a field and of type Map.
 	Field(name string) any
 	// Check fills in the defaults that depend on what was given, and reports settings
 	// that exclude each other.
@@ -330,4 +331,14 @@ type Given interface {
 	Refuse(name, found, allowed string)
 	// Wrong reports the value of a setting that is there.
 	Wrong(name, allowed string)
+}
+
+// Readable reports whether settings that are there could be read.
+func Readable(g Given, names ...string) bool {
+	for _, name := range names {
+		if g.Has(name) && !g.Whole(name) {
+			return false
+		}
+	}
+	return true
 }

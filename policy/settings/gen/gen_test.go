@@ -15,7 +15,7 @@ func TestGenerated(t *testing.T) {
 	require.NoError(t, err)
 	committed, err := os.ReadFile(filepath.Join("../../..", scriptPath))
 	require.NoError(t, err)
-	assert.Equal(t, string(text), string(committed), "%s is not up to date: run go generate ./policy/settings", scriptPath)
+	assert.Equal(t, string(text), string(committed), "%s is not up to date: run make generate", scriptPath)
 }
 
 // TestQuoted: a text of the table does not end its literal.

@@ -176,7 +176,7 @@ func valuesOf(field any, t mechanism.Type) ([]string, error) {
 		return []string{nanos(*v.Duration), number(v.Percentile.Millionths())}, nil
 	case mechanism.BoundField:
 		return []string{nanos(*v.Duration), number(v.Share.Millionths())}, nil
-	case *budget.Config:
+	case budget.Field:
 		// A budget is none unless it is given.
 		return []string{"0"}, nil
 	case *backoff.Config:
