@@ -1,4 +1,4 @@
-import type { Problem } from '../errors.js';
+import type { Problem } from '../base/errors.js';
 import { quote, shorten, textOf } from './bytes.js';
 import type { Places } from './json.js';
 import { BAD, BOOL, LIST, MAP, type Node, NULL, NUMBER, TEXT } from './node.js';

@@ -1,4 +1,4 @@
-import { PolicyError, type Problem } from '../errors.js';
+import { PolicyError, type Problem } from '../base/errors.js';
 import type { Alone } from './alone.js';
 import { textOf } from './bytes.js';
 import { bytesOfSource, checkSource, Places, readJSON, SyntaxProblem } from './json.js';

@@ -1,10 +1,10 @@
 // The options of a token bucket without a queue. The reader of all options is larger than that module: this one
 // has the same rules and texts, and says no more than what is wrong first.
 
-import { ALGORITHM_TOKEN_BUCKET, SLOT_CONFIG } from '../abi.js';
-import { type Compile, check, floats, x } from '../engine.js';
-import { PolicyError, type Problem } from '../errors.js';
-import { shown } from '../shown.js';
+import { PolicyError, type Problem } from '../base/errors.js';
+import { shown } from '../base/shown.js';
+import { type Compile, check, floats, x } from '../engine/engine.js';
+import { ALGORITHM_TOKEN_BUCKET, SLOT_CONFIG } from '../generated/abi.js';
 import { MAX_FILL, TOO_SLOW } from './mechanisms/limit.js';
 import { NAME_TEXT, orList, validName } from './names.js';
 import { MAX_COUNT, parseRate, RATE_TEXT } from './quantities.js';

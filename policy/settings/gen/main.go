@@ -1,4 +1,4 @@
-// Command gen writes js/src/reader/table.ts, the table of mechanisms and their
+// Command gen writes js/src/generated/table.ts, the table of mechanisms and their
 // settings for the reader of documents in JavaScript. go generate ./policy/settings
 // runs it.
 package main
@@ -11,7 +11,7 @@ import (
 )
 
 // scriptPath is the generated file, from the root of the repository.
-const scriptPath = "js/src/reader/table.ts"
+const scriptPath = "js/src/generated/table.ts"
 
 func main() {
 	if err := write("../.."); err != nil {

@@ -1,6 +1,6 @@
+import { ADAPTIVE } from '../../generated/table.js';
 import { isDelay } from '../delay.js';
 import type { Mechanism } from '../settings.js';
-import { ADAPTIVE } from '../table.js';
 
 /** The greatest tolerance, in millionths. */
 const MAX_TOLERANCE = 500_000;

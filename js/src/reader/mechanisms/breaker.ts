@@ -1,5 +1,5 @@
+import { BREAKER } from '../../generated/table.js';
 import type { Mechanism } from '../settings.js';
-import { BREAKER } from '../table.js';
 
 const CALLS = 0;
 export const TIME = 1;

@@ -1,5 +1,5 @@
+import { BULKHEAD } from '../../generated/table.js';
 import type { Mechanism } from '../settings.js';
-import { BULKHEAD } from '../table.js';
 import { DEFAULT_QUEUE } from './limit.js';
 
 export const bulkhead: Mechanism = {

@@ -1,6 +1,6 @@
+import { CHAOS } from '../../generated/table.js';
 import { WHOLE } from '../quantities.js';
 import type { Mechanism } from '../settings.js';
-import { CHAOS } from '../table.js';
 
 export const chaos: Mechanism = {
   row: CHAOS,

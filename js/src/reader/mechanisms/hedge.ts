@@ -1,6 +1,6 @@
+import { HEDGE } from '../../generated/table.js';
 import { isDelay } from '../delay.js';
 import type { Mechanism } from '../settings.js';
-import { HEDGE } from '../table.js';
 
 const DEFAULT_SAMPLES = 100;
 const DEFAULT_MINIMUM = 20;

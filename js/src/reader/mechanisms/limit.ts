@@ -4,9 +4,9 @@ import {
   ALGORITHM_SLIDING_LOG,
   ALGORITHM_TOKEN_BUCKET,
   ALGORITHMS,
-} from '../../abi.js';
+} from '../../generated/abi.js';
+import { LIMIT } from '../../generated/table.js';
 import type { Mechanism, Settings } from '../settings.js';
-import { LIMIT } from '../table.js';
 
 /** The most that a sliding log counts. */
 const LOG = 10_000;

@@ -1,6 +1,6 @@
+import { RETRY } from '../../generated/table.js';
 import { defaultJitter } from '../backoff.js';
 import type { Mechanism, Settings } from '../settings.js';
-import { RETRY } from '../table.js';
 
 const budgeted = (s: Settings): boolean => s.has('budget') && !s.none('budget');
 

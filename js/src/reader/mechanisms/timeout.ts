@@ -1,5 +1,5 @@
+import { TIMEOUT } from '../../generated/table.js';
 import type { Mechanism } from '../settings.js';
-import { TIMEOUT } from '../table.js';
 
 export const timeout: Mechanism = {
   row: TIMEOUT,
