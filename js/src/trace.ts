@@ -5,7 +5,7 @@ import { durationText } from './base/durations.js';
 import { once } from './base/guard.js';
 import { type Log, Pipe } from './tracing/recorder.js';
 import { hasher, type Redact } from './tracing/redact.js';
-import type { Recording, Traced, Tracer } from './tracing/tracing.js';
+import type { Recording, Traced, Tracer } from './pipeline/recording.js';
 
 export type { Redact } from './tracing/redact.js';
 

@@ -36,7 +36,7 @@ import {
   SLOT_WAKE_MILLIS,
   STALE,
 } from '../generated/abi.js';
-import type { Recording } from '../tracing/tracing.js';
+import type { Recording } from './recording.js';
 import { Running } from './attempt.js';
 import { Call, type Runner } from './call.js';
 import { putConditions, skippedBy } from './conditions.js';

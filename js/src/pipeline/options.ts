@@ -1,7 +1,7 @@
 import { checkCall, checkHooks, checkKey, checkNames, wrongArgument } from '../base/checks.js';
 import type { Classifier, Clock, CostOptions, DelayReader, RetryAfterReader } from '../base/types.js';
 import type { InstanceOption } from '../engine/engine.js';
-import type { Tracer } from '../tracing/tracing.js';
+import type { Tracer } from './recording.js';
 import type { Kept } from './kept.js';
 import type { Attributes } from './keys.js';
 

@@ -30,7 +30,7 @@ import type { Layout } from '../pipeline/plan.js';
 import type { Policy } from '../pipeline/policy.js';
 import { readDecision } from './decision.js';
 import { hashes, type Redact } from './redact.js';
-import type { Recording, Traced } from './tracing.js';
+import type { Recording, Traced } from '../pipeline/recording.js';
 
 /** What all pipelines of a trace have in common. */
 export interface Log {
