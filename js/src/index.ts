@@ -45,11 +45,12 @@ export {
   timeout,
   wrap,
 } from './core.js';
-export type { InstanceOption, MemoryUsage } from './engine/engine.js';
+export type { MemoryUsage } from './engine/engine.js';
 export type { FetchOptions, ResilientFetch } from './http/fetch.js';
+export type { PipelineCallOptions } from './pipeline/call-options.js';
 export type { Hedge } from './pipeline/hedge.js';
 export type { Attributes } from './pipeline/keys.js';
-export type { PipelineCallOptions, PipelineOptions, ResultHooks } from './pipeline/options.js';
+export type { PipelineOptions, ResultHooks } from './pipeline/options.js';
 export type { PipelinePass } from './pipeline/pass.js';
 export type { Pipeline } from './pipeline/pipeline.js';
 export type { Source } from './pipeline/plan.js';

@@ -36,4 +36,4 @@ export {
   type CircuitBreakerOptions,
   circuitBreaker,
 } from '../cells/breaker.js';
-export { type InstanceOption, limitMemory, type MemoryUsage, memoryUsage } from '../engine/engine.js';
+export { limitMemory, type MemoryUsage, memoryUsage } from '../engine/engine.js';

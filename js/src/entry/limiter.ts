@@ -26,4 +26,4 @@ export type {
   WarmUpOptions,
 } from '../cells/limiter.js';
 export { type RateLimiterFactory, rateLimiter } from '../cells/rate-limiter.js';
-export { type InstanceOption, limitMemory, type MemoryUsage, memoryUsage } from '../engine/engine.js';
+export { limitMemory, type MemoryUsage, memoryUsage } from '../engine/engine.js';

@@ -1,8 +1,7 @@
 import { checkHooks, checkNames, wrongArgument } from '../base/checks.js';
 import { millisecondsOf } from '../base/spans.js';
-import type { Clock, Duration } from '../base/types.js';
+import type { Clock, Duration, InstanceOption } from '../base/types.js';
 import { NEVER } from '../base/wakes.js';
-import type { InstanceOption } from '../engine/engine.js';
 import { ownMeaning } from '../pipeline/meaning.js';
 import { type Hooks, hooksOf } from '../pipeline/options.js';
 import { Pipeline } from '../pipeline/pipeline.js';

@@ -7,8 +7,7 @@ import {
   SLOT_DECIDES,
 } from '../generated/abi.js';
 import { bytesOf, textOf } from '../reader/bytes.js';
-import type { Condition, Entry } from '../reader/conditions.js';
-import type { ReadPolicy } from '../reader/policy.js';
+import type { Condition, Entry, ReadPolicy } from '../reader/result.js';
 import { credentialOf, isCredential } from './credentials.js';
 import { type Attributes, keyOf, valuesOf } from './keys.js';
 import { clientOf, lies, prefixOf } from './prefixes.js';

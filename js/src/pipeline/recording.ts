@@ -2,7 +2,7 @@
 
 import type { Clock } from '../base/types.js';
 import type { Engine } from '../engine/engine.js';
-import type { PipelineCallOptions } from './options.js';
+import type { PipelineCallOptions } from './call-options.js';
 import type { Layout } from './plan.js';
 import type { Policy } from './policy.js';
 
