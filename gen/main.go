@@ -14,7 +14,7 @@ type file struct {
 }
 
 // generators return the files.
-var generators = []func() ([]file, error){settings}
+var generators = []func() ([]file, error){settings, table, types}
 
 func main() {
 	if err := write("."); err != nil {

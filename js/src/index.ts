@@ -4,7 +4,7 @@ export type { Listener } from './base/emitter.js';
 export type { PolicyErrorCode, Problem } from './base/errors.js';
 export type { Snapshot } from './base/snapshot.js';
 export type * from './base/types.js';
-export type { Backoff, Jitter } from './cells/backoff.js';
+export type * from './base/values.js';
 export type { BreakerPass, CircuitBreaker, CircuitBreakerOptions } from './cells/breaker.js';
 export type { Bulkhead, BulkheadOptions, Permit } from './cells/bulkhead.js';
 export type { KeyCounts, KeyedOptions, KeyedRateLimiter, KeyedRateLimiterOptions } from './cells/keyed.js';
@@ -16,14 +16,11 @@ export type {
 export type { BulkheadFactory, KeyedBulkhead, KeyedBulkheadOptions } from './cells/keyed-bulkhead.js';
 export type { KeyedCallOptions, KeyedSettings } from './cells/keyed-cells.js';
 export type {
-  BlockOptions,
-  BlockTime,
   RateLimiter,
   RateLimiterOptions,
-  WarmUpOptions,
 } from './cells/limiter.js';
 export type { RateLimiterFactory } from './cells/rate-limiter.js';
-export type { Budget, Retry, RetryOptions } from './cells/retry-options.js';
+export type { Retry, RetryOptions } from './cells/retry-options.js';
 export {
   bulkhead,
   circuitBreaker,
@@ -46,6 +43,13 @@ export {
   wrap,
 } from './core.js';
 export type { MemoryUsage } from './engine/engine.js';
+export type * from './generated/settings.js';
+export type {
+  AdaptiveSettings as AdaptiveOptions,
+  ChaosSettings as ChaosOptions,
+  LimitBlock as BlockOptions,
+  LimitWarmUp as WarmUpOptions,
+} from './generated/settings.js';
 export type { FetchOptions, ResilientFetch } from './http/fetch.js';
 export type { PipelineCallOptions } from './pipeline/call-options.js';
 export type { Hedge } from './pipeline/hedge.js';
@@ -55,14 +59,9 @@ export type { PipelinePass } from './pipeline/pass.js';
 export type { Pipeline } from './pipeline/pipeline.js';
 export type { Source } from './pipeline/plan.js';
 export type {
-  AdaptiveOptions,
-  Attribute,
   BulkheadStepOptions,
-  ChaosOptions,
   Condition,
   ConditionCase,
-  Cost,
-  CostAttribute,
   CountedOutcome,
   Defaults,
   ExtendingPolicy,
@@ -70,7 +69,6 @@ export type {
   HttpClass,
   Imported,
   LimitOptions,
-  Methods,
   PassingPolicy,
   Policy,
   PolicyDocument,

@@ -2,6 +2,7 @@ import { checkCost, wrongArgument } from '../base/checks.js';
 import { refusal } from '../base/errors.js';
 import { type Snapshot, shift, taken } from '../base/snapshot.js';
 import type { Quota, Reason, Rejection } from '../base/types.js';
+import type { Cost } from '../base/values.js';
 import { mostOf, rateOf } from '../cells/rates.js';
 import { ACTION_PEEK, ACTION_TICK, NONE, REASONS, SLOT_COUNT, VERDICT_ADMIT } from '../generated/abi.js';
 import type { PipelineCallOptions } from './call-options.js';
@@ -10,7 +11,7 @@ import { costAt } from './costs.js';
 import type { Driver } from './driver.js';
 import { join, valuesOf } from './keys.js';
 import { type PlanStep, readSource } from './plan.js';
-import type { Cost, Policy, Step, StepSettings } from './policy.js';
+import type { Policy, Step, StepSettings } from './policy.js';
 import { stepsOf } from './policy.js';
 import type { Answer, Cells } from './step.js';
 
