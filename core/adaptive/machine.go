@@ -23,19 +23,7 @@ var _ cell.Machine[State, *Machine] = (*Machine)(nil)
 // New validates the configuration.
 func New(c Config) (*Machine, error) {
 	var e reducer.ConfigErrors
-	maximum := c.Maximum > 0 && c.Maximum <= MaxLimit
-	minimum := c.Minimum > 0 && (!maximum || c.Minimum <= c.Maximum)
-	e.Count(!maximum, "maximum", uint64(c.Maximum), "1 to 10000")
-	e.Count(!minimum, "minimum", uint64(c.Minimum), "1 to the maximum")
-	e.Count(maximum && minimum && (c.Initial < c.Minimum || c.Initial > c.Maximum), "initial", uint64(c.Initial), "the minimum to the maximum")
-	e.Count(c.Increase == 0 || c.Increase > MaxIncrease, "increase", uint64(c.Increase), "1 to 100")
-	e.Share(!c.Decrease.Positive() || c.Decrease.Millionths() > reducer.Whole, "decrease", c.Decrease, "more than 0% and at most 100%")
-	share := c.OverShare.Millionths()
-	e.Duration(c.Over < 0 || c.Over == 0 && share == 0 || c.Over > 0 && share > 0, "over", c.Over, "more than 0, or a share in its place")
-	e.Share(share > reducer.Whole, "over", c.OverShare, "at most 100%")
-	e.Share(!c.Tolerance.Positive() || c.Tolerance.Millionths() > MaxTolerance, "tolerance", c.Tolerance, "more than 0% and at most 50%")
-	e.Duration(c.Lease < 0, "lease", c.Lease, "0 or more")
-	e.Count(maximum && c.Cost.Permits > c.Maximum, "cost", uint64(c.Cost.Permits), "at most the maximum")
+	c.check(&e)
 	if err := e.Err(); err != nil {
 		return nil, err
 	}

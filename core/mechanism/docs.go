@@ -88,6 +88,15 @@ type Doc struct {
 	// Field of the configuration, as in "WarmUp.Over". Types whose values have several fields
 	// name each of them, with a comma between. Empty for a type without one.
 	Field string
+	// Beside names the setting beside which alone the default holds. Empty for one that always
+	// does. The default of a part of a map holds where the map is there.
+	Beside string
+	// Depends says that WithDefaults has the default, because it depends on other values.
+	Depends bool
+	// Needed says that a configuration may not have the zero value, as for a required setting.
+	Needed bool
+	// ByHand says that New has the range, because it depends on other values.
+	ByHand bool
 	// With names the setting beside which a document in full has this one, whatever its value.
 	// Its own name means always. Else a document in full has it where its value is not
 	// the zero value.

@@ -251,3 +251,13 @@ type Given interface {
 	// Wrong reports the value of a setting that is there.
 	Wrong(name, allowed string)
 }
+
+// Readable reports whether settings that are there could be read.
+func Readable(g Given, names ...string) bool {
+	for _, name := range names {
+		if g.Has(name) && !g.Whole(name) {
+			return false
+		}
+	}
+	return true
+}
