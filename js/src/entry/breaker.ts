@@ -5,7 +5,7 @@ import { compileOne } from '../engine/compile-one.js';
 import { use, x } from '../engine/engine.js';
 import { instancesOf } from '../engine/instances.js';
 import { numbersOf } from '../reader/backoff.js';
-import { CONSECUTIVE, MORE, TIME } from '../reader/mechanisms/breaker.js';
+import { CONSECUTIVE, MORE, TIME } from '../reader/checks/breaker.js';
 
 /**
  * The window has two numbers behind its kind, and the backoff comes behind probes, successes and the longest half-open. The

@@ -15,7 +15,7 @@ use(instancesOf(new WebAssembly.Module(bytes)), compileTokenBucket);
 
 /** The mechanism by its name: its options are read without it. */
 const BUCKET: Alone = {
-  mechanism: { row: { kind: 0, name: 'limit', form: '', settings: [] }, check() {} },
+  mechanism: { row: { kind: 0, name: 'limit', form: '', settings: [] } },
   readers: {},
 };
 

@@ -1,8 +1,9 @@
 // The mechanism of a step.
 
+import { MECHANISMS } from '../generated/mechanisms.js';
 import { quote } from './bytes.js';
 import { unknownName } from './fields.js';
-import { MECHANISMS, mechanismOf, USE } from './mechanisms.js';
+import { mechanismOf, USE } from './mechanisms.js';
 import { orList } from './names.js';
 import { MAP, type Node, TEXT } from './node.js';
 import type { Problems } from './problems.js';

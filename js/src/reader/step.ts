@@ -11,7 +11,14 @@ import { type Mechanism, type Readers, Settings } from './settings.js';
 /** The settings that every mechanism has, behind its own. */
 const OF_CELLS = ['per', 'keys', 'when_full', 'missing', 'scope'];
 const OF_CALLS = ['when', 'enforce'];
-const COMMON = ['name', 'shadow', ...OF_CALLS, ...OF_CELLS, 'description', 'defaults'];
+export const COMMON: readonly string[] = [
+  'name',
+  'shadow',
+  ...OF_CALLS,
+  ...OF_CELLS,
+  'description',
+  'defaults',
+];
 
 /** Reads the settings of keys of a step with cells. */
 export type KeysReader = (fields: Fields, step: Step) => void;
@@ -30,8 +37,8 @@ export interface ReadStep {
 }
 
 /** Whether steps of a mechanism may have cells. */
-export const hasCells = ({ row, needsCells }: Mechanism): boolean =>
-  row.stateless === undefined || needsCells !== undefined;
+export const hasCells = ({ row: { stateless, settings } }: Mechanism): boolean =>
+  stateless === undefined || settings.some(({ type }) => type === 'budget' || type === 'delay');
 
 /**
  * Reads the entry of a step: its mechanism's settings, and those that every mechanism has.
@@ -62,7 +69,7 @@ export function readStep(
     keys: 0,
     whenFull: 0,
     missing: 0,
-    cells: row.stateless === undefined || (mechanism.needsCells?.(settings) ?? false),
+    cells: settings.needsCells(),
     values: settings.all(),
     dated: settings.dated(),
     cost: attributeOf(settings.get('cost')),

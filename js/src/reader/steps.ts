@@ -1,7 +1,8 @@
+import { MECHANISMS } from '../generated/mechanisms.js';
 import { quote } from './bytes.js';
 import { classSteps, readConditions } from './conditions.js';
 import { findMechanism, MAX_STEPS, stepEntry } from './find.js';
-import { MECHANISMS, READERS, USE } from './mechanisms.js';
+import { READERS, USE } from './mechanisms.js';
 import { LIST, type Node } from './node.js';
 import { readKeys } from './per.js';
 import type { Problems } from './problems.js';
