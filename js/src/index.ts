@@ -20,7 +20,6 @@ export type {
   RateLimiterOptions,
 } from './cells/limiter.js';
 export type { RateLimiterFactory } from './cells/rate-limiter.js';
-export type { Retry, RetryOptions } from './cells/retry-options.js';
 export {
   bulkhead,
   circuitBreaker,
@@ -79,6 +78,7 @@ export type {
   StepSettings,
   Use,
 } from './pipeline/policy.js';
+export type { Retry, RetryOptions } from './pipeline/retry-options.js';
 export type { BulkheadCounts, PipelineStep } from './pipeline/step.js';
 export type { Timeout, TimeoutOptions } from './pipeline/timeout.js';
 export type { Runs, Wrapped } from './pipeline/wrap.js';

@@ -1,6 +1,5 @@
 import { checkAlone, checkTask, wrongArgument } from '../base/checks.js';
 import { inspectable } from '../base/observable.js';
-import { reshare, share } from '../base/shared.js';
 import type {
   BreakerState,
   CallOptions,
@@ -10,6 +9,7 @@ import type {
   Rejection,
   Task,
 } from '../base/types.js';
+import { reshare, share } from '../engine/shared.js';
 import {
   ACTION_PEEK,
   ACTION_RECORD,

@@ -3,8 +3,8 @@
 
 import { checkTask } from '../base/checks.js';
 import { inspectable } from '../base/observable.js';
-import { reshare, share } from '../base/shared.js';
 import type { CommonOptions, CostOptions, Task } from '../base/types.js';
+import { reshare, share } from '../engine/shared.js';
 import {
   ACTION_PEEK,
   ACTION_RELEASE,

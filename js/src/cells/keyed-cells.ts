@@ -2,10 +2,10 @@ import { checkCall, checkHooks, checkKey, wrongArgument } from '../base/checks.j
 import { defaultClock } from '../base/clock.js';
 import type { Emitter } from '../base/emitter.js';
 import { Observable } from '../base/observable.js';
-import { settings } from '../base/shared.js';
 import type { Snapshot } from '../base/snapshot.js';
 import type { Admission, CallOptions, CommonOptions, Rejection, Success, Task } from '../base/types.js';
 import { compile } from '../engine/engine.js';
+import { settings } from '../engine/shared.js';
 import type { PipelineCallOptions } from '../pipeline/call-options.js';
 import type { ResultHooks } from '../pipeline/options.js';
 import type { PipelinePass } from '../pipeline/pass.js';

@@ -1,5 +1,4 @@
 import { checkTask } from '../base/checks.js';
-import { reshare, type Shared } from '../base/shared.js';
 import type {
   CommonOptions,
   CostOptions,
@@ -9,6 +8,7 @@ import type {
   Task,
   Verdict,
 } from '../base/types.js';
+import { reshare, type Shared } from '../engine/shared.js';
 import {
   ACTION_CANCEL,
   ACTION_PEEK,
@@ -19,10 +19,10 @@ import {
 } from '../generated/abi.js';
 import type { LimitSettings } from '../generated/settings.js';
 import { Running } from '../pipeline/attempt.js';
+import { mostOf, rateOf } from '../pipeline/rates.js';
 import type { Alone } from '../reader/alone.js';
 import { Cell } from './cell.js';
 import type { Held } from './held.js';
-import { mostOf, rateOf } from './rates.js';
 
 /** Settings of a rate limiter: those of a limit, without what belongs to the steps of a policy. */
 export interface RateLimiterOptions

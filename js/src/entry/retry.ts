@@ -22,4 +22,4 @@ export type { Snapshot } from '../base/snapshot.js';
 export type * from '../base/types.js';
 export type { Backoff, Jitter } from '../base/values.js';
 export { retry } from '../cells/lone-retry.js';
-export type { Retry, RetryOptions } from '../cells/retry-options.js';
+export type { Retry, RetryOptions } from '../pipeline/retry-options.js';

@@ -3,7 +3,6 @@ import { refusal } from '../base/errors.js';
 import { type Snapshot, shift, taken } from '../base/snapshot.js';
 import type { Quota, Reason, Rejection } from '../base/types.js';
 import type { Cost } from '../base/values.js';
-import { mostOf, rateOf } from '../cells/rates.js';
 import { ACTION_PEEK, ACTION_TICK, NONE, REASONS, SLOT_COUNT, VERDICT_ADMIT } from '../generated/abi.js';
 import { GATES } from '../generated/mechanisms.js';
 import { mechanismOf } from '../reader/mechanisms.js';
@@ -16,6 +15,7 @@ import { join, valuesOf } from './keys.js';
 import { type PlanStep, readSource } from './plan.js';
 import type { Policy, Step, StepSettings } from './policy.js';
 import { stepsOf } from './policy.js';
+import { mostOf, rateOf } from './rates.js';
 import type { Answer, Cells } from './step.js';
 
 /** The setting that the short form of a mechanism is. */

@@ -1,7 +1,7 @@
 import { wrongArgument } from '../base/checks.js';
+import { networkOf } from '../base/prefixes.js';
 import type { Engine } from '../engine/engine.js';
 import { KEY_MISSING, MAX_KEY, SLOT_KEYS } from '../generated/abi.js';
-import { networkOf } from './prefixes.js';
 
 /** The attributes of a call. */
 export type Attributes =

@@ -1,6 +1,6 @@
 import { checkAlone, checkHooks } from '../base/checks.js';
-import { settings } from '../base/shared.js';
 import type { CommonOptions, Duration } from '../base/types.js';
+import { settings } from '../engine/shared.js';
 import type { TimeoutSettings } from '../generated/settings.js';
 import { Pipeline } from './pipeline.js';
 

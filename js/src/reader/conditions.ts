@@ -1,4 +1,4 @@
-import { prefixOf } from '../pipeline/prefixes.js';
+import { prefixOf } from '../base/prefixes.js';
 import { quote } from './bytes.js';
 import { type Fields, fieldsOf } from './fields.js';
 import { NAME_TEXT, validName } from './names.js';
