@@ -133,6 +133,9 @@ func (s *source) comparisons(draft, fixed bool) string {
 			if other != nil {
 				readable = append(readable, r.Than)
 			}
+			if !draft && r.Op == mechanism.AtLeast && !one.Needed && !one.Is.Required && !one.Is.Variant {
+				wrong = not(one.form.zero(one.places)) + " && " + wrong
+			}
 			if r.Aside {
 				aside = append(aside, r.Setting)
 			}

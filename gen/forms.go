@@ -147,9 +147,16 @@ var forms = map[mechanism.Type]form{
 	mechanism.Budget: {
 		name: "Budget", fields: 3,
 		field: func(p []place) string {
-			return fmt.Sprintf("budget.Field{Config: &d.c.%s, Given: &d.c.%s, None: &d.c.%s}", p[0].path, p[1].path, p[2].path)
+			text := fmt.Sprintf("budget.Field{Config: &d.c.%s, Given: &d.c.%s", p[0].path, p[1].path)
+			if len(p) > 2 {
+				text += ", None: &d.c." + p[2].path
+			}
+			return text + "}"
 		},
 		plan: func(p []place, _ string) string {
+			if len(p) < 3 {
+				return fmt.Sprintf("var none bool\nbudget.Plan(&c.%s, v, &c.%s, &none)\n", p[0].path, p[1].path)
+			}
 			return fmt.Sprintf("budget.Plan(&c.%s, v, &c.%s, &c.%s)\n", p[0].path, p[1].path, p[2].path)
 		},
 	},
@@ -165,7 +172,10 @@ var forms = map[mechanism.Type]form{
 	},
 	mechanism.Zone: {
 		name: "Zone", fields: 1,
-		field: func(p []place) string { return "mechanism.ZoneField{Zone: &d.c." + p[0].path + "}" },
+		field: func(p []place) string { return "mechanism.ZoneField{Zone: &d.c." + p[0].path + ".Zone}" },
+		plan: func(p []place, name string) string {
+			return fmt.Sprintf("calendar.Plan(&c.%s, v, \"rate\", %s)\n", p[0].path, name)
+		},
 	},
 	mechanism.OneOf:     {name: "OneOf", fields: 1, field: pointerTo("uint8"), zero: at("%s == 0")},
 	mechanism.Map:       {name: "Map"},

@@ -13,8 +13,8 @@ type file struct {
 	text []byte
 }
 
-// generators return the files.
-var generators = []func() ([]file, error){settings, table, types}
+// generators return the files, from the sources below the root of the repository.
+var generators = []func(root string) ([]file, error){settings, table, types}
 
 func main() {
 	if err := write("."); err != nil {
@@ -25,7 +25,7 @@ func main() {
 
 // write writes the files below the root of the repository that differ.
 func write(root string) error {
-	all, err := files()
+	all, err := files(root)
 	if err != nil {
 		return err
 	}
@@ -43,9 +43,9 @@ func write(root string) error {
 }
 
 // files returns what all generators make.
-func files() (all []file, err error) {
+func files(root string) (all []file, err error) {
 	for _, g := range generators {
-		more, err := g()
+		more, err := g(root)
 		if err != nil {
 			return nil, err
 		}

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"go/format"
+	"os"
 	"path"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strconv"
@@ -18,13 +20,13 @@ import (
 const module = "github.com/sluice-go/sluice/"
 
 // settings returns the settings_gen.go of each mechanism.
-func settings() (all []file, err error) {
+func settings(root string) (all []file, err error) {
 	for k := mechanism.Kind(1); int(k) < mechanism.Kinds; k++ {
 		docs := mechanisms.Docs(k)
 		if docs == nil || len(docs.Settings) == 0 || docs.Settings[0].Is.Type == 0 {
 			continue
 		}
-		s, err := newSource(docs, mechanisms.Row(k).New().Config())
+		s, err := newSource(root, docs, mechanisms.Row(k).New().Config())
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", k, err)
 		}
@@ -54,13 +56,15 @@ type source struct {
 	settings  []*setting
 	named     map[string]*setting
 	relations []mechanism.Relation
+	// byHand says that another file of the folder has Plan.
+	byHand bool
 	// defaults says that the configuration has a method WithDefaults.
 	defaults bool
 	b        bytes.Buffer
 }
 
 // newSource returns the source of a mechanism. An error says which entry is wrong.
-func newSource(docs *mechanism.Docs, config mechanism.Config) (*source, error) {
+func newSource(root string, docs *mechanism.Docs, config mechanism.Config) (*source, error) {
 	t := reflect.TypeOf(config)
 	s := &source{folder: strings.TrimPrefix(t.PkgPath(), module), named: map[string]*setting{}, relations: docs.Relations}
 	_, s.defaults = t.MethodByName("WithDefaults")
@@ -89,6 +93,9 @@ func newSource(docs *mechanism.Docs, config mechanism.Config) (*source, error) {
 			s.settings = append(s.settings, one)
 		}
 		s.named[d.Name] = one
+	}
+	if _, err := os.Stat(filepath.Join(root, s.folder, "plan.go")); err == nil {
+		s.byHand = true
 	}
 	for i := range s.relations {
 		if r := &s.relations[i]; s.named[r.Setting] == nil {
@@ -131,7 +138,9 @@ func (s *source) text() []byte {
 	s.rows()
 	s.draft()
 	s.compare()
-	s.plan()
+	if !s.byHand {
+		s.plan()
+	}
 	s.fill()
 	s.bounds()
 	body := slices.Clone(s.b.Bytes())

@@ -33,7 +33,7 @@ var typeNames = map[mechanism.Type]string{
 
 // table returns the table of mechanisms and their settings for the reader of documents in
 // JavaScript. A mechanism may have rules that no row can say: a function in reader/checks.
-func table() ([]file, error) {
+func table(root string) ([]file, error) {
 	var b, body bytes.Buffer
 	var names, gates, imports []string
 	for k := mechanism.Kind(1); int(k) < mechanism.Kinds; k++ {
@@ -41,7 +41,7 @@ func table() ([]file, error) {
 		if row == nil {
 			continue
 		}
-		whole, err := rowObject(row)
+		whole, err := rowObject(root, row)
 		if err != nil {
 			return nil, err
 		}
@@ -54,7 +54,7 @@ func table() ([]file, error) {
 		if row.Like != "" {
 			of.add("isLike", "isDelay")
 		}
-		if there("js/src/reader/checks/" + name + ".ts") {
+		if there(filepath.Join(root, "js/src/reader/checks", name+".ts")) {
 			imports = append(imports, fmt.Sprintf("import { check as %[1]sCheck } from '../reader/checks/%[1]s.js';\n", name))
 			of.add("check", name+"Check")
 		}
@@ -69,15 +69,10 @@ func table() ([]file, error) {
 	return []file{{"js/src/generated/mechanisms.ts", b.Bytes()}}, nil
 }
 
-// there reports whether a file of the repository is there.
+// there reports whether there is a file.
 func there(path string) bool {
-	for _, root := range []string{".", ".."} {
-		if _, err := os.Stat(filepath.Join(root, "go.work")); err == nil {
-			_, err := os.Stat(filepath.Join(root, path))
-			return err == nil
-		}
-	}
-	return false
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // bare says that a document has none of the settings.
@@ -92,7 +87,7 @@ func (bare) Refuse(string, string, string) {}
 func (bare) Wrong(string, string)          {}
 
 // rowObject returns a row as an object.
-func rowObject(row *mechanism.Row) (object, error) {
+func rowObject(root string, row *mechanism.Row) (object, error) {
 	draft := row.New()
 	draft.Check(bare{})
 	o := object{{"kind", word(strconv.Itoa(int(row.Kind)))}, {"name", word(quoted(row.Kind.String()))}}
@@ -116,7 +111,7 @@ func rowObject(row *mechanism.Row) (object, error) {
 		return nil, fmt.Errorf("%s: %w", row.Kind, err)
 	}
 	o = append(o, property{"settings", settings})
-	relations, err := relationsList(mechanisms.Docs(row.Kind), draft.Config())
+	relations, err := relationsList(root, mechanisms.Docs(row.Kind), draft.Config())
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", row.Kind, err)
 	}
@@ -173,7 +168,7 @@ func settingsList(docs *mechanism.Docs, draft mechanism.Draft, settings []mechan
 					return nil, fmt.Errorf("%s: %w", name, err)
 				}
 				for j := range parts {
-					parts[j] = parts[j].(object).without("default")
+					parts[j] = parts[j].(object).without("default").without("filled")
 					value := cmp.Or(docs.Setting(name+"."+s.Parts[j].Name).Value, whole[s.Parts[j].Name].String())
 					if value != "" {
 						parts[j] = append(parts[j].(object), property{"default", word("[" + value + "]")})
@@ -234,7 +229,7 @@ func valuesOf(field any, t mechanism.Type) ([]string, error) {
 		return []string{nanos(*v.Duration), number(v.Percentile.Millionths())}, nil
 	case mechanism.BoundField:
 		return []string{nanos(*v.Duration), number(v.Share.Millionths())}, nil
-	case *budget.Config:
+	case budget.Field:
 		// A budget is none unless it is given.
 		return []string{"0"}, nil
 	case *backoff.Config:
@@ -260,11 +255,11 @@ var ops = map[mechanism.Op]string{mechanism.AtMost: "<=", mechanism.AtLeast: ">=
 
 // relationsList returns the relations between settings: those that share a setting together, with
 // the settings that they wait for.
-func relationsList(docs *mechanism.Docs, config mechanism.Config) (list, error) {
+func relationsList(root string, docs *mechanism.Docs, config mechanism.Config) (list, error) {
 	if len(docs.Relations) == 0 {
 		return nil, nil
 	}
-	s, err := newSource(docs, config)
+	s, err := newSource(root, docs, config)
 	if err != nil {
 		return nil, err
 	}

@@ -32,7 +32,7 @@ var valueFiles = []struct {
 }
 
 // types returns the types of the settings of each mechanism.
-func types() ([]file, error) {
+func types(string) ([]file, error) {
 	var body bytes.Buffer
 	var steps []string
 	for k := mechanism.Kind(1); int(k) < mechanism.Kinds; k++ {

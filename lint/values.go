@@ -114,7 +114,7 @@ func (v *value) read(s *mechanism.Setting) {
 		v.text = boundText(field)
 	case *backoff.Config:
 		v.text = field.Describe()
-	case *budget.Config:
+	case budget.Field:
 		v.text = field.Describe()
 		v.none(field.Window == 0 && field.Tokens == 0)
 	}
@@ -250,8 +250,8 @@ func compareFields(a, b any) (int, bool) {
 		return cmp.Or(a.Share.Compare(*other.Share), cmp.Compare(*a.Duration, *other.Duration)), true
 	case *backoff.Config:
 		return compareBackoffs(*a, *b.(*backoff.Config))
-	case *budget.Config:
-		return compareBudgets(*a, *b.(*budget.Config))
+	case budget.Field:
+		return compareBudgets(*a.Config, *b.(budget.Field).Config)
 	case []string:
 		other := b.([]string)
 		return both(contains(a, other), contains(other, a))

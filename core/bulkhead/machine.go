@@ -19,12 +19,8 @@ var _ reducer.Cell[State] = (*Machine)(nil)
 // New validates the configuration.
 func New(c Config) (*Machine, error) {
 	var e reducer.ConfigErrors
-	e.Count(c.Concurrent == 0 || c.Concurrent > MaxConcurrent, "concurrent", uint64(c.Concurrent), "1 to 1000000")
-	e.Count(c.Queue > limiter.MaxQueue, "queue", uint64(c.Queue), "at most 10000")
-	e.Duration(c.Wait < 0 || c.Wait > 0 && c.Queue == 0, "wait", c.Wait, "0 or more, beside a queue")
-	e.Count(c.Order > limiter.Newest, "order", uint64(c.Order), "Oldest or Newest")
-	e.Duration(c.Lease < 0, "lease", c.Lease, "0 or more")
-	e.Count(c.Cost.Permits > c.Concurrent, "cost", uint64(c.Cost.Permits), "at most concurrent")
+	c.check(&e)
+	e.Duration(c.Wait > 0 && c.Queue == 0, "wait", c.Wait, "0 or more, beside a queue")
 	if err := e.Err(); err != nil {
 		return nil, err
 	}

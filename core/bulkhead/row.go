@@ -16,19 +16,12 @@ const Traits = mechanism.Asks | mechanism.Holds | mechanism.Leases | mechanism.K
 // Row says what the mechanism is.
 func Row() *mechanism.Row {
 	return &mechanism.Row{
-		Kind:   mechanism.Bulkhead,
-		Traits: Traits,
-		Short:  "concurrent",
-		Form:   "a number of places as in 5, or a map of settings",
-		Settings: []mechanism.Setting{
-			{Name: "concurrent", Type: mechanism.Count, Least: 1, Most: MaxConcurrent, Required: true, Says: "how many may run at once"},
-			{Name: "queue", Type: mechanism.Count, Most: limiter.MaxQueue},
-			{Name: "wait", Type: mechanism.Duration},
-			{Name: "order", Type: mechanism.Word, Words: limiter.Orders},
-			{Name: "lease", Type: mechanism.Duration, Least: 1},
-			{Name: "cost", Type: mechanism.Cost, Least: 1, Most: MaxConcurrent},
-		},
-		New: func() mechanism.Draft { return &draft{} },
+		Kind:     mechanism.Bulkhead,
+		Traits:   Traits,
+		Short:    "concurrent",
+		Form:     "a number of places as in 5, or a map of settings",
+		Settings: settings(),
+		New:      func() mechanism.Draft { return &draft{} },
 		Queue: func(c mechanism.Config) (uint32, time.Duration) {
 			b := c.(Config)
 			return b.Queue, b.Wait
@@ -36,40 +29,20 @@ func Row() *mechanism.Row {
 	}
 }
 
-type draft struct{ c Config }
-
-func (d *draft) Field(name string) any {
-	switch name {
-	case "concurrent":
-		return &d.c.Concurrent
-	case "queue":
-		return &d.c.Queue
-	case "wait":
-		return &d.c.Wait
-	case "order":
-		return (*uint8)(&d.c.Order)
-	case "cost":
-		return mechanism.CostField{Attribute: &d.c.Cost.Attribute, Permits: &d.c.Cost.Permits}
-	}
-	return &d.c.Lease
+// Check checks queue, wait and order, then the cost. With a queue alone only the caller bounds
+// its wait, and a wait needs a queue.
+func (d *draft) Check(g mechanism.Given) {
+	d.line(g)
+	d.compare(g)
 }
 
-// Check checks the cost, then queue, wait and order: with a queue alone only the caller
-// bounds its wait, and a wait needs a queue.
-func (d *draft) Check(g mechanism.Given) {
+func (d *draft) line(g mechanism.Given) {
 	c := &d.c
-	switch {
-	case !g.Whole("concurrent") || !g.Whole("cost"):
-	case c.Cost.Permits == 0:
-		g.Wrong("cost", "a default of 1 or more: each call takes a place")
-	case c.Cost.Permits > c.Concurrent:
-		g.Wrong("cost", "a cost, also as a default, of at most concurrent; a greater one is always refused")
-	}
-	if g.Has("wait") && !g.Whole("wait") || g.Has("queue") && !g.Whole("queue") {
+	if !mechanism.Readable(g, "wait", "queue") {
 		return
 	}
-	if !g.Has("queue") {
-		*c = c.WithDefaults()
+	if !g.Has("queue") && c.Wait > 0 {
+		c.Queue = limiter.DefaultQueue
 	}
 	switch {
 	case g.Has("wait") && c.Wait == 0 && c.Queue > 0:
@@ -82,5 +55,3 @@ func (d *draft) Check(g mechanism.Given) {
 		c.Order = limiter.Oldest
 	}
 }
-
-func (d *draft) Config() mechanism.Config { return d.c }

@@ -36,7 +36,7 @@ var _ reducer.Cell[State] = (*Machine)(nil)
 // New validates the configuration.
 func New(c Config) (*Machine, error) {
 	c = c.WithDefaults()
-	if err := c.check(); err != nil {
+	if err := c.validate(); err != nil {
 		return nil, err
 	}
 	m := &Machine{config: c}

@@ -136,7 +136,7 @@ const (
 	// Jitter is the *backoff.Config of the backoff that it belongs to, which is
 	// before it.
 	Jitter
-	// Budget, which may be none, is a *budget.Config.
+	// Budget, which may be none, is a budget.Field.
 	Budget
 	// Methods, a list of HTTP methods, has no field: the document keeps it.
 	Methods
@@ -153,7 +153,8 @@ const (
 	// Map is a map of Parts, each of which has a field of its own.
 	Map
 	// OneOf is a map of Parts of which one Variant is given, and what belongs to
-	// it: the parts behind it up to the next variant.
+	// it: the parts behind it up to the next variant. It is a *uint8, the index of the
+	// variant.
 	OneOf
 )
 
@@ -223,7 +224,7 @@ const MoreBit = 1 << 6
 // Draft is a configuration that is being read.
 type Draft interface {
 	// Field returns where the value of a setting goes, see Type. It is asked for
-	// the names of all settings but those of type Methods, Map and OneOf.
+	// the names of all settings but those of a type without a field and of type Map.
 	Field(name string) any
 	// Check fills in the defaults that depend on what was given, and reports settings
 	// that exclude each other.

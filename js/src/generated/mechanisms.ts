@@ -21,6 +21,12 @@ export const timeout: Mechanism = {
       { name: 'after', type: 'duration', least: 1, required: true, default: [0n] },
       { name: 'soft', type: 'duration', least: 1, default: [0n] },
     ],
+    relations: [
+      {
+        waits: ['after'],
+        checks: [{ name: 'soft', op: '<', than: 'after', says: 'a duration less than after', given: true }],
+      },
+    ],
   },
 };
 
@@ -58,7 +64,7 @@ export const breaker: Mechanism = {
         parts: [
           { name: 'calls', type: 'count', least: 1, most: 10000, variant: true, default: [100] },
           { name: 'time', type: 'duration', least: 1, variant: true },
-          { name: 'buckets', type: 'count', least: 1, most: 1000, filled: [10], default: [10] },
+          { name: 'buckets', type: 'count', least: 1, most: 1000, default: [10] },
           { name: 'consecutive', type: 'count', least: 1, most: 10000, variant: true },
           { name: 'forget', type: 'duration', least: 1 },
         ],
@@ -103,6 +109,43 @@ export const breaker: Mechanism = {
         ],
       },
     ],
+    relations: [
+      {
+        checks: [
+          { name: 'ramp.from', op: '<', than: 1000000, says: 'more than 0% and less than 100%', given: true },
+        ],
+      },
+      {
+        waits: ['probes'],
+        checks: [{ name: 'successes', op: '<=', than: 'probes', says: 'at most the probes, #', given: true }],
+      },
+      {
+        waits: ['window'],
+        unless: ['window.calls', 'window.consecutive'],
+        checks: [
+          {
+            name: 'window.time',
+            op: '>=',
+            than: 'window.buckets',
+            says: 'at least a nanosecond for each of the # buckets',
+            given: true,
+          },
+        ],
+      },
+      {
+        waits: ['window'],
+        unless: ['window.time', 'window.consecutive'],
+        checks: [
+          {
+            name: 'minimum',
+            op: '<=',
+            than: 'window.calls',
+            says: "at most the window's calls, #",
+            given: true,
+          },
+        ],
+      },
+    ],
   },
   check: breakerCheck,
 };
@@ -125,7 +168,7 @@ export const limit: Mechanism = {
       { name: 'rates', type: 'rates' },
       { name: 'burst', type: 'count', least: 1, most: 1000000000, default: [0] },
       { name: 'wait', type: 'duration', default: [0n] },
-      { name: 'queue', type: 'count', least: 1, most: 10000, default: [0] },
+      { name: 'queue', type: 'count', least: 1, most: 10000, default: [0], beside: 'wait', filled: [100] },
       { name: 'order', type: 'word', words: 'oldest newest', default: [0] },
       { name: 'cost', type: 'cost', least: 1, most: 1000000000, default: [0] },
       { name: 'charge', type: 'word', words: 'start settle end', default: [0] },
@@ -161,6 +204,19 @@ export const limit: Mechanism = {
       },
       { name: 'zone', type: 'zone', bit: 4, default: [0, 1048576, 1048576, 0, 1048576, 0, 1048576, 0n] },
     ],
+    relations: [
+      {
+        checks: [
+          {
+            name: 'warm_up.over',
+            op: '<=',
+            than: 2592000000000000,
+            says: 'a duration of at most 720h',
+            given: true,
+          },
+        ],
+      },
+    ],
   },
   check: limitCheck,
 };
@@ -187,6 +243,31 @@ export const bulkhead: Mechanism = {
       { name: 'lease', type: 'duration', least: 1, default: [0n] },
       { name: 'cost', type: 'cost', least: 1, most: 1000000, default: [0] },
     ],
+    relations: [
+      {
+        checks: [
+          {
+            name: 'cost',
+            op: '>=',
+            than: 1,
+            says: 'a default of 1 or more: each call takes a place',
+            given: true,
+          },
+        ],
+      },
+      {
+        waits: ['concurrent'],
+        checks: [
+          {
+            name: 'cost',
+            op: '<=',
+            than: 'concurrent',
+            says: 'a cost, also as a default, of at most concurrent; a greater one is always refused',
+            given: true,
+          },
+        ],
+      },
+    ],
   },
   check: bulkheadCheck,
 };
@@ -208,6 +289,12 @@ export const hedge: Mechanism = {
       { name: 'minimum', type: 'count', least: 1, most: 10000, default: [0] },
       { name: 'budget', type: 'budget', default: [0] },
       { name: 'methods', type: 'methods' },
+    ],
+    relations: [
+      {
+        waits: ['samples'],
+        checks: [{ name: 'minimum', op: '<=', than: 'samples', says: 'at most the samples, #', given: true }],
+      },
     ],
   },
   isLike: isDelay,
@@ -315,6 +402,14 @@ export const chaos: Mechanism = {
           },
           { name: 'by', type: 'duration', least: 1, required: true, default: [0n] },
           { name: 'to', type: 'duration', least: 1, default: [0n] },
+        ],
+      },
+    ],
+    relations: [
+      {
+        waits: ['slow.by'],
+        checks: [
+          { name: 'slow.to', op: '>=', than: 'slow.by', says: 'a duration of at least by', given: true },
         ],
       },
     ],
