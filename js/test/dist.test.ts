@@ -105,7 +105,9 @@ describe.skipIf(!built)('dist', () => {
     const plain = node(type, code);
     expect(plain).toMatch(/at RateLimiter\.execute \(.*(core|inline|node)\.c?js:\d/);
     expect(plain).toContain("RateLimiter { name: 'limit', free: 0 }");
-    expect(node(type, code, '--enable-source-maps')).toMatch(/at RateLimiter\.execute \(.*src\/cells\/cell\.ts:\d/);
+    expect(node(type, code, '--enable-source-maps')).toMatch(
+      /at RateLimiter\.execute \(.*src\/cells\/cell\.ts:\d/,
+    );
   });
 
   // An uncaught error prints the line that threw it, its stack and its properties.

@@ -17,9 +17,9 @@ export function check(s: Settings): void {
     if (!s.has('minimum')) s.set('minimum', Math.min(DEFAULT_MINIMUM, Number(s.first('samples'))));
     return;
   }
-  if (parallel || !s.has('after') || s.whole('after')) {
-    for (const name of ['samples', 'minimum']) {
-      s.refuse(name, 'without a percentile', 'beside a percentile as in after: p95');
-    }
+  const sure = parallel || !s.has('after') || s.whole('after');
+  for (const name of ['samples', 'minimum']) {
+    if (sure) s.refuse(name, 'without a percentile', 'beside a percentile as in after: p95');
+    s.set(name, 0);
   }
 }
