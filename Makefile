@@ -70,6 +70,10 @@ wasm: go ## Build wasm/*.wasm from the core with TinyGo and print their sizes
 wasm-check: go ## Build them aside and compare with the committed ones
 	@wasm/build.sh --check && proxywasm/host/testdata/build.sh --check && proxywasm/host/filtertest/testdata/build.sh --check
 
+.PHONY: house
+house: ## Count what growth costs: places of a mechanism, switches, names, methods, moves; ARGS= for its flags
+	@tools/house.sh $(ARGS)
+
 .PHONY: playground
 playground: go ## Build the playground, static files for any web server, in playground/dist
 	@npm --prefix playground install --no-audit --no-fund --loglevel=error && npm --prefix playground run --silent build

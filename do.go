@@ -46,9 +46,9 @@ type Request struct {
 	// Timeout bounds the call as a deadline of its context does, with a TimeoutError of
 	// the step "deadline". The earlier of the two counts. Default 0: none.
 	Timeout time.Duration
-	// Attempts is the most attempts of the call, or rounds of a hedge, where the retry
-	// step allows more; the call then ends with ReasonAttempts. It is for Do and Run, and
-	// never raises what the policy allows. Default 0: the policy decides.
+	// Attempts caps the attempts (hedge rounds) of this call below the policy's limit; the
+	// call then ends with ReasonAttempts. It is for Do and Run, and never raises what the
+	// policy allows. Default 0: the policy decides.
 	Attempts uint32
 	// Classify takes the place of WithClassifyResult for the call. nil: the options
 	// decide.

@@ -123,7 +123,7 @@ type retrying struct {
 	took    uint64     // what the budget took for the attempt
 }
 
-// tally counts how an attempt ended in a budget of tokens.
+// tally counts how an attempt ended in a token-bucket budget.
 func (r *Retrier) tally(c *retrying, outcome reducer.Outcome) {
 	r.budget.Step(reducer.Action{Kind: reducer.Release, Outcome: outcome}.Returning(c.took), r.settings.Now())
 }

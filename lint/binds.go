@@ -180,7 +180,7 @@ func fewerTokens(c budget.Config) string {
 	return "retry: {budget: {tokens: 50}}"
 }
 
-// tokensText is a budget of tokens of the same rule that grants some ten calls so many
+// tokensText is a token-bucket budget of the same rule that grants some ten calls so many
 // retries each, as far as the rule has as many tokens.
 func tokensText(c budget.Config, retries uint32) string {
 	if c.Rule == budget.Throttle {

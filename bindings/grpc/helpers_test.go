@@ -133,7 +133,7 @@ func start(t testing.TB, s *service, server []grpc.ServerOption, client ...grpc.
 	return conn
 }
 
-// invoke makes a unary call with a text and returns that of the reply.
+// invoke makes a unary call with a text and returns the text of the reply.
 func invoke(ctx context.Context, conn *grpc.ClientConn, method, in string, options ...grpc.CallOption) (string, error) {
 	out := &text{}
 	err := conn.Invoke(ctx, method, wrapperspb.String(in), out, options...)

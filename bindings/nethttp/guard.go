@@ -37,7 +37,7 @@ type view struct {
 
 func newGuard(p *sluice.Pipeline) *guard { return &guard{pipeline: p} }
 
-// fallbackOf returns that of the policy for a request, nil for none and for no policy.
+// fallbackOf returns the fallback of the policy for a request, nil for none and for no policy.
 // Its body is no message of gRPC, so a request of gRPC gets the refusal or the answer
 // itself.
 func (g *guard) fallbackOf(r *http.Request) *fallback.Config {

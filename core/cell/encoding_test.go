@@ -47,7 +47,7 @@ func TestBytesHaveOneForm(t *testing.T) {
 	ratio := budget.Config{Ratio: reducer.Percent(50), MinimumCount: 1, MinimumPeriod: 10, Window: 20}
 	oneForm(t, "budget", must(budget.New(ratio)), soundBudget)
 	tokens := budget.Config{Rule: budget.Tokens, Tokens: 5}.WithDefaults()
-	oneForm(t, "budget of tokens", must(budget.New(tokens)), func(s budget.State) bool { return s == budget.State{Taken: s.Taken} && s.Taken <= 5_000 })
+	oneForm(t, "token-bucket budget", must(budget.New(tokens)), func(s budget.State) bool { return s == budget.State{Taken: s.Taken} && s.Taken <= 5_000 })
 	oneForm(t, "adaptive", must(adaptive.New(adaptive.Config{Initial: 3, Minimum: 2, Maximum: 5, Increase: 1, Decrease: reducer.Percent(10), Tolerance: reducer.Percent(15), Over: 5, Lease: 9})), func(s adaptive.State) bool {
 		return s.Limit >= 2 && s.Limit <= 5 && s.Round.Since <= s.Last && s.Round.Quick <= s.Round.Good && s.InUse() <= adaptive.MaxLimit
 	})

@@ -160,7 +160,7 @@ func (e *Engine) sample(won *path, outcome string) {
 }
 
 // endRound ends a round without a live attempt with the outcome of its last
-// failure, that of the attempt of the number. The next round or the end of the
+// failure, as the attempt of that number had it. The next round or the end of the
 // call follows.
 func (e *Engine) endRound(c *call, number int, outcome string) {
 	r := c.plan.retry

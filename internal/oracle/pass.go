@@ -126,10 +126,10 @@ func (e *Engine) admit(p *path) {
 	e.injects(p)
 }
 
-// countFirst counts the call's first admission in the budgets of its plan. To those of
+// countFirst counts the call's first admission in the budgets of its plan. To the budgets of
 // tokens it is only a use of the key.
 // Reading: a hedge's own budget counts the first admission of a call as a
-// retry's does, not that of each round.
+// retry's does, not the first of each round.
 func (e *Engine) countFirst(c *call) {
 	if r := c.plan.retry; r >= 0 && pipeline.ConfigOf[retry.Config](c.plan.steps[r].Step).Budgeted {
 		if cell := c.use(r); cell != nil {

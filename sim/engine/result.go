@@ -240,7 +240,7 @@ type breakerStep struct {
 	keyed bool
 }
 
-// breakerSteps returns the breakers of the policy of a client, and those of code
+// breakerSteps returns the breakers of the policy of a client, and the breakers of code
 // outside of the run that changed.
 func (c *client) breakerSteps() (steps []breakerStep) {
 	if c.config.Policy != nil {

@@ -93,7 +93,7 @@ func TestCalls(t *testing.T) {
 }
 
 // TestHedgeInShadow checks that a hedge in shadow changes nothing but the lines
-// that say so, those of the steps below it included.
+// that say so, the leases of the steps below it included.
 func TestHedgeInShadow(t *testing.T) {
 	told := 0
 	for seed := range uint64(cases) {

@@ -131,7 +131,7 @@ func (m *maker) has(kind pipeline.Kind) bool {
 	return len(m.only) == 0 || slices.Contains(m.only, kind)
 }
 
-// among returns those of a list that the case may have.
+// among returns the entries of a list that the case may have.
 func (m *maker) among(kinds []pipeline.Kind) []pipeline.Kind {
 	return slices.DeleteFunc(slices.Clone(kinds), func(k pipeline.Kind) bool { return !m.has(k) })
 }

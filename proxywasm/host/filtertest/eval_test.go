@@ -204,7 +204,7 @@ func (c *filterCase) accept() {
 }
 
 // compare takes out what state process performs in another way, as docs/runtimes.md says:
-// waits are reservations, keys share groups of cells, and leases are those of workers.
+// waits are reservations, keys share groups of cells, and leases belong to workers.
 func (c *filterCase) compare() {
 	if c.state != document.ProcessState {
 		return

@@ -151,7 +151,7 @@ func Explain(r *Run, target int) (*Story, error) {
 	was := c.Was
 	differs := was.Known && was.String() != verdict.String()
 	if !r.Verbatim {
-		// An access log has statuses and no steps, and only that of sluice serve is of a policy.
+		// An access log has statuses and no steps, and only the log of sluice serve is of a policy.
 		differs = c.Policy != "" && was.Refused != verdict.Refused
 	}
 	if differs {
@@ -163,7 +163,7 @@ func Explain(r *Run, target int) (*Story, error) {
 	return o.story, nil
 }
 
-// watch is that of the run.
+// watch watches the run.
 func (o *observer) watch(g *group, isBefore bool, call int, list []decision.Decision) {
 	if o.over {
 		return
@@ -273,7 +273,7 @@ func (o *observer) moment(list []*decision.Decision) {
 	o.story.Moments = append(o.story.Moments, moment)
 }
 
-// because finds what earlier calls of the same key did at the step that refuses, those of other
+// because finds what earlier calls of the same key did at the step that refuses, calls of other
 // policies included where they share it.
 func (o *observer) because(d *decision.Decision) {
 	if d.Index < 0 {

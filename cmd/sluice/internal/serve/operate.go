@@ -188,7 +188,7 @@ func settingsMap(s pipeline.Step) map[string]json.RawMessage {
 	return body.Steps[0][s.Kind().String()]
 }
 
-// breakers returns the breakers that all calls share, and those of keys that are not
+// breakers returns the breakers that all calls share, and the breakers of keys that are not
 // closed: by mode, open ones first, and by the time of the change, the latest first.
 func (o *operator) breakers() []operate.Breaker {
 	list := []operate.Breaker{}
@@ -376,7 +376,7 @@ func (o *operator) change(w http.ResponseWriter, r *http.Request, who string) {
 // mostText is how long a reason and the name of an author may be.
 const mostText = 500
 
-// author joins the name of the token and that of the person.
+// author joins the name of the token and the name of the person.
 func author(token, person string) (string, error) {
 	switch {
 	case person == "":
@@ -508,7 +508,7 @@ func (o *operator) events(w http.ResponseWriter, r *http.Request, _ string) {
 const pingEvery = 15 * time.Second
 
 // stream sends the last events and those to come as server-sent events, until the client
-// leaves. With requests=true there are those of requests, too. A reader that comes back
+// leaves. With requests=true there are events of requests, too. A reader that comes back
 // with the header Last-Event-ID continues there.
 func (o *operator) stream(w http.ResponseWriter, r *http.Request, _ string) {
 	detailed := r.URL.Query().Get("requests") == "true"
