@@ -2,7 +2,6 @@
 // generate runs it, and then the other generators of the repository:
 //
 //   - wasm/abi/gen writes js/src/abi.ts and the generated parts of wasm/ABI.md and wasm/PLAN.md,
-//   - policy/settings/gen writes the table of the reader in JavaScript,
 //   - the tests of package policy write policy/schema.json and the tables of policy/REFERENCE.md,
 //   - docs/mechanisms/draw writes the pictures and the figures of the guides.
 //

@@ -4,7 +4,7 @@ export type { Listener } from './base/emitter.js';
 export type { PolicyErrorCode, Problem } from './base/errors.js';
 export type { Snapshot } from './base/snapshot.js';
 export type * from './base/types.js';
-export type { Backoff, Jitter } from './cells/backoff.js';
+export type * from './base/values.js';
 export type { BreakerPass, CircuitBreaker, CircuitBreakerOptions } from './cells/breaker.js';
 export type { Bulkhead, BulkheadOptions, Permit } from './cells/bulkhead.js';
 export type { KeyCounts, KeyedOptions, KeyedRateLimiter, KeyedRateLimiterOptions } from './cells/keyed.js';
@@ -16,14 +16,10 @@ export type {
 export type { BulkheadFactory, KeyedBulkhead, KeyedBulkheadOptions } from './cells/keyed-bulkhead.js';
 export type { KeyedCallOptions, KeyedSettings } from './cells/keyed-cells.js';
 export type {
-  BlockOptions,
-  BlockTime,
   RateLimiter,
   RateLimiterOptions,
-  WarmUpOptions,
 } from './cells/limiter.js';
 export type { RateLimiterFactory } from './cells/rate-limiter.js';
-export type { Budget, Retry, RetryOptions } from './cells/retry-options.js';
 export {
   bulkhead,
   circuitBreaker,
@@ -45,23 +41,26 @@ export {
   timeout,
   wrap,
 } from './core.js';
-export type { InstanceOption, MemoryUsage } from './engine/engine.js';
+export type { MemoryUsage } from './engine/engine.js';
+export type * from './generated/settings.js';
+export type {
+  AdaptiveSettings as AdaptiveOptions,
+  ChaosSettings as ChaosOptions,
+  LimitBlock as BlockOptions,
+  LimitWarmUp as WarmUpOptions,
+} from './generated/settings.js';
 export type { FetchOptions, ResilientFetch } from './http/fetch.js';
+export type { PipelineCallOptions } from './pipeline/call-options.js';
 export type { Hedge } from './pipeline/hedge.js';
 export type { Attributes } from './pipeline/keys.js';
-export type { PipelineCallOptions, PipelineOptions, ResultHooks } from './pipeline/options.js';
+export type { PipelineOptions, ResultHooks } from './pipeline/options.js';
 export type { PipelinePass } from './pipeline/pass.js';
 export type { Pipeline } from './pipeline/pipeline.js';
 export type { Source } from './pipeline/plan.js';
 export type {
-  AdaptiveOptions,
-  Attribute,
   BulkheadStepOptions,
-  ChaosOptions,
   Condition,
   ConditionCase,
-  Cost,
-  CostAttribute,
   CountedOutcome,
   Defaults,
   ExtendingPolicy,
@@ -69,7 +68,6 @@ export type {
   HttpClass,
   Imported,
   LimitOptions,
-  Methods,
   PassingPolicy,
   Policy,
   PolicyDocument,
@@ -80,6 +78,7 @@ export type {
   StepSettings,
   Use,
 } from './pipeline/policy.js';
+export type { Retry, RetryOptions } from './pipeline/retry-options.js';
 export type { BulkheadCounts, PipelineStep } from './pipeline/step.js';
 export type { Timeout, TimeoutOptions } from './pipeline/timeout.js';
 export type { Runs, Wrapped } from './pipeline/wrap.js';

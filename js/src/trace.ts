@@ -3,9 +3,9 @@
 import { checkNames, wrongArgument } from './base/checks.js';
 import { durationText } from './base/durations.js';
 import { once } from './base/guard.js';
+import type { Recording, Traced, Tracer } from './pipeline/recording.js';
 import { type Log, Pipe } from './tracing/recorder.js';
 import { hasher, type Redact } from './tracing/redact.js';
-import type { Recording, Traced, Tracer } from './tracing/tracing.js';
 
 export type { Redact } from './tracing/redact.js';
 

@@ -1,10 +1,10 @@
 import { BlockList } from 'node:net';
 import { expect, test } from 'vitest';
+import { clientOf, lies, prefixOf } from '../src/base/prefixes.js';
 import { type Attributes, policy } from '../src/index.js';
 import { belongs } from '../src/pipeline/conditions.js';
 import { credentialOf, trimmed } from '../src/pipeline/credentials.js';
 import type { Policy } from '../src/pipeline/policy.js';
-import { clientOf, lies, prefixOf } from '../src/pipeline/prefixes.js';
 import { bytesOf } from '../src/reader/bytes.js';
 import { attributesOf } from '../src/servers/attributes.js';
 import { virtualClock } from '../src/testing/virtual-clock.js';

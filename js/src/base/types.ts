@@ -1,4 +1,3 @@
-import type { InstanceOption } from '../engine/engine.js';
 import type { KINDS, MODES, OUTCOMES, REASONS } from '../generated/abi.js';
 
 type Unit = 'ns' | 'us' | 'µs' | 'ms' | 's' | 'm' | 'h' | 'd';
@@ -183,6 +182,13 @@ export interface Clock {
   /** Forgets a callback. */
   clearTimeout(timer: unknown): void;
 }
+
+/**
+ * Whose memory an object uses. `shared`: that of all objects that name no other. `own`:
+ * an instance of the module for this object alone, which no other one can fill; with
+ * a limit in bytes, 4 MiB to 512 MiB (default 256 MiB).
+ */
+export type InstanceOption = 'shared' | 'own' | { readonly limit: number };
 
 /** Options of every mechanism besides its own settings. */
 export interface CommonOptions {

@@ -1,17 +1,15 @@
 import { checkAlone, checkTask, wrongArgument } from '../base/checks.js';
 import { inspectable } from '../base/observable.js';
-import { reshare, share } from '../base/shared.js';
 import type {
   BreakerState,
   CallOptions,
   Classifier,
   CommonOptions,
-  Duration,
   Reason,
   Rejection,
-  Share,
   Task,
 } from '../base/types.js';
+import { reshare, share } from '../engine/shared.js';
 import {
   ACTION_PEEK,
   ACTION_RECORD,
@@ -30,53 +28,15 @@ import {
   SLOT_TIMELESS,
   VERDICT_ADMIT,
 } from '../generated/abi.js';
+import type { BreakerSettings } from '../generated/settings.js';
 import { Running } from '../pipeline/attempt.js';
 import { numberOf, retryAfterOf } from '../pipeline/meaning.js';
 import { breakerAlone } from '../reader/alone.js';
-import type { Backoff, Jitter } from './backoff.js';
 import { Cell } from './cell.js';
 import { Held } from './held.js';
 
 /** Settings of a circuit breaker. */
-export interface CircuitBreakerOptions extends CommonOptions, Classifier {
-  /**
-   * The outcomes that it judges by: of the last calls, of the last time, or so
-   * many failures in a row, of which `forget` without a failure sets the count to 0.
-   * Default `{ calls: 100 }`.
-   */
-  window?:
-    | { calls: number }
-    | { time: Duration; buckets?: number }
-    | { consecutive: number; forget?: Duration };
-  /** Outcomes in the window before the rates count. Default: the lesser of 100 and the window's calls. */
-  minimum?: number | undefined;
-  /** Opens when so many of the outcomes are failures. Default `50%`. */
-  failure_rate?: Share | undefined;
-  /** Opens when this share of the calls, or so many in a row, took longer. Default: none. */
-  slow?:
-    | { over: Duration; rate: Share; consecutive?: number }
-    | { over: Duration; rate?: Share; consecutive: number };
-  /**
-   * How long it stays open; a backoff counts the openings since it was last closed that failures
-   * or failed probes caused. Default `1m`.
-   */
-  open?: Duration | (Backoff & { jitter?: Jitter }) | undefined;
-  /** The attempts whose outcomes decide when it is half-open. Default 10. */
-  probes?: number | undefined;
-  /** As many good outcomes of the probes close it at once. Default: the rates decide when all are in. */
-  successes?: number | undefined;
-  /** The longest stay in half-open. Default `0s`: no bound. */
-  half_open_max?: Duration | undefined;
-  /** The state in which it starts, and after `reset`. Default `closed`. */
-  initial?: BreakerState | undefined;
-  /** An outcome `fail` or `throttle` opens it for the `retryAfter` of its error, for this time at most. Default: never. */
-  obey_retry_after?: Duration | undefined;
-  /**
-   * After half-open has closed it, it admits a share of the calls that rises from `from`, 10% by default, to all of them in
-   * the time `over`. Default: all at once.
-   */
-  ramp?: { over: Duration; from?: Share };
-}
+export interface CircuitBreakerOptions extends CommonOptions, Classifier, BreakerSettings {}
 
 /** An admission by a circuit breaker. The caller ends it once, by one of its methods; later calls do nothing. */
 export interface BreakerPass {

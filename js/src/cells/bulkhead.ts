@@ -3,8 +3,8 @@
 
 import { checkTask } from '../base/checks.js';
 import { inspectable } from '../base/observable.js';
-import { reshare, share } from '../base/shared.js';
-import type { CommonOptions, CostOptions, Duration, Task } from '../base/types.js';
+import type { CommonOptions, CostOptions, Task } from '../base/types.js';
+import { reshare, share } from '../engine/shared.js';
 import {
   ACTION_PEEK,
   ACTION_RELEASE,
@@ -15,6 +15,7 @@ import {
   SLOT_WAKE_MILLIS,
   VERDICT_ADMIT,
 } from '../generated/abi.js';
+import type { BulkheadSettings } from '../generated/settings.js';
 import { Running } from '../pipeline/attempt.js';
 import type { BulkheadCounts } from '../pipeline/step.js';
 import { bulkheadAlone } from '../reader/alone.js';
@@ -22,19 +23,8 @@ import { Cell } from './cell.js';
 import { Held } from './held.js';
 import type { Waiter } from './waiters.js';
 
-/** Settings of a bulkhead. */
-export interface BulkheadOptions extends CommonOptions {
-  /** How many may run at once. Required. */
-  concurrent: number;
-  /** The most callers that wait. Default 0; 100 beside a `wait`. */
-  queue?: number | undefined;
-  /** The longest that a caller waits. Default: until the caller cancels; `0s` for no waiting. */
-  wait?: Duration | undefined;
-  /** Who is served next, beside a queue. Default `oldest`. */
-  order?: 'oldest' | 'newest' | undefined;
-  /** Frees the place of a holder that neither released nor renewed it for so long. Default: none. */
-  lease?: Duration | undefined;
-}
+/** Settings of a bulkhead: its calls name their costs. */
+export interface BulkheadOptions extends CommonOptions, Omit<BulkheadSettings, 'cost'> {}
 
 /** A place in a bulkhead, or as many as the call cost. */
 export class Permit {

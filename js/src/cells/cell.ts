@@ -2,7 +2,6 @@ import { checkCall, checkCost, checkTask } from '../base/checks.js';
 import type { Emitter, Told } from '../base/emitter.js';
 import { disposed, refusal, refusalUntil, rejected, success } from '../base/errors.js';
 import { Observable } from '../base/observable.js';
-import type { Shared } from '../base/shared.js';
 import { type Snapshot, shift, taken } from '../base/snapshot.js';
 import type {
   Admission,
@@ -16,6 +15,7 @@ import type {
 } from '../base/types.js';
 import { guests, NEVER } from '../base/wakes.js';
 import type { Engine } from '../engine/engine.js';
+import type { Shared } from '../engine/shared.js';
 import {
   ACTION_LEAVE,
   ACTION_TRY,

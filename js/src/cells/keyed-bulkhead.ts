@@ -1,6 +1,6 @@
 import { checkAlone, checkCost, wrongArgument } from '../base/checks.js';
 import type { Admission, CostOptions, Rejection } from '../base/types.js';
-import type { PipelineCallOptions } from '../pipeline/options.js';
+import type { PipelineCallOptions } from '../pipeline/call-options.js';
 import type { BulkheadCounts } from '../pipeline/step.js';
 import { bulkheadAlone } from '../reader/alone.js';
 import { Bulkhead, type BulkheadOptions } from './bulkhead.js';

@@ -2,11 +2,12 @@ import { checkCall, checkHooks, checkKey, wrongArgument } from '../base/checks.j
 import { defaultClock } from '../base/clock.js';
 import type { Emitter } from '../base/emitter.js';
 import { Observable } from '../base/observable.js';
-import { settings } from '../base/shared.js';
 import type { Snapshot } from '../base/snapshot.js';
 import type { Admission, CallOptions, CommonOptions, Rejection, Success, Task } from '../base/types.js';
 import { compile } from '../engine/engine.js';
-import type { PipelineCallOptions, ResultHooks } from '../pipeline/options.js';
+import { settings } from '../engine/shared.js';
+import type { PipelineCallOptions } from '../pipeline/call-options.js';
+import type { ResultHooks } from '../pipeline/options.js';
 import type { PipelinePass } from '../pipeline/pass.js';
 import { Pipeline } from '../pipeline/pipeline.js';
 import type { Step } from '../pipeline/policy.js';

@@ -2,9 +2,9 @@ import { checkCall, checkKey, checkTask, wrongArgument } from '../base/checks.js
 import type { Emitter } from '../base/emitter.js';
 import { disposed, PolicyError, refusalUntil } from '../base/errors.js';
 import { Observable } from '../base/observable.js';
-import { reshare, type Shared, share } from '../base/shared.js';
 import { type Snapshot, shift, taken } from '../base/snapshot.js';
 import type { CostOptions, LimitRate, Quota, Rejection, Success, Task, Verdict } from '../base/types.js';
+import { reshare, type Shared, share } from '../engine/shared.js';
 import { SLOT_MILLIS, VERDICT_ADMIT } from '../generated/abi.js';
 import type { Alone } from '../reader/alone.js';
 import { newCell } from './cell.js';

@@ -1,74 +1,33 @@
 import { checkTask } from '../base/checks.js';
-import { reshare, type Shared } from '../base/shared.js';
 import type {
   CommonOptions,
   CostOptions,
-  Duration,
   LimiterAdmission,
   LimitRate,
   Quota,
   Task,
   Verdict,
 } from '../base/types.js';
+import { reshare, type Shared } from '../engine/shared.js';
 import {
   ACTION_CANCEL,
   ACTION_PEEK,
   ACTION_RESET,
-  type ALGORITHMS,
   SLOT_FREE,
   SLOT_MILLIS,
   VERDICT_ADMIT,
 } from '../generated/abi.js';
+import type { LimitSettings } from '../generated/settings.js';
 import { Running } from '../pipeline/attempt.js';
+import { mostOf, rateOf } from '../pipeline/rates.js';
 import type { Alone } from '../reader/alone.js';
-import type { Backoff } from './backoff.js';
 import { Cell } from './cell.js';
 import type { Held } from './held.js';
-import { mostOf, rateOf } from './rates.js';
 
-/** Settings of a rate limiter. */
-export interface RateLimiterOptions extends CommonOptions {
-  /** How many permits in which time, as in `50/1m`, or in each day, week or month, as in `1000/day`. Required. */
-  rate: LimitRate;
-  /** How it counts. Default `token-bucket`, of a rate by the calendar `fixed-window`. */
-  algorithm?: (typeof ALGORITHMS)[number] | undefined;
-  /** The most permits at one instant, of a token bucket. Default: the rate's count, beside `warm_up` divided by its factor. */
-  burst?: number | undefined;
-  /** The longest that `acquire` waits for its turn. Default `0s`: it refuses at once. */
-  wait?: Duration | undefined;
-  /** The most callers that wait, beside a `wait`. Default 100. */
-  queue?: number | undefined;
-  /** Who is served next, beside a `wait`. Default `oldest`. */
-  order?: 'oldest' | 'newest' | undefined;
-  /** Refuses all calls for a time after it was exceeded. Not beside a `wait`. Default: none. */
-  block?: BlockTime | BlockOptions | undefined;
-  /** Begins at a part of the rate after an idle time, and rises to the rate in a time of use: of a token bucket. Default: none. */
-  warm_up?: Duration | WarmUpOptions | undefined;
-  /**
-   * The time zone of a rate by the calendar: `UTC`, an offset as in `+02:00`, or a rule of POSIX as in
-   * `CET-1CEST,M3.5.0,M10.5.0/3`. Default `UTC`.
-   */
-  zone?: string | undefined;
-}
-
-/** How long blocks last: the n-th in a row as long as the n-th delay of a backoff. */
-export type BlockTime = Duration | Exclude<Backoff, { decorrelated: Duration }>;
-
-/** When blocks begin, and how long they last. */
-export interface BlockOptions {
-  /** Refusals in a row before a block. Default 1. */
-  after?: number | undefined;
-  /** The default `max` of an exponential backoff is `24h`. */
-  for: BlockTime;
-}
-
-/** How a token bucket warms up. */
-export interface WarmUpOptions {
-  /** The time of use in which the rate rises, and the idle time in which it falls back: at most `720h`. */
-  over: Duration;
-  /** What the rate is divided by at the beginning, 2 to 1000. Default 3. */
-  factor?: number | undefined;
-}
+/** Settings of a rate limiter: those of a limit, without what belongs to the steps of a policy. */
+export interface RateLimiterOptions
+  extends CommonOptions,
+    Omit<LimitSettings, 'class' | 'rates' | 'cost' | 'charge' | 'settle_max' | 'counts'> {}
 
 /** What knows what a limit has left, or the limit of a key. */
 interface Lender {

@@ -1,9 +1,9 @@
 import { checkAlone, checkCall, checkHooks, checkTask } from '../base/checks.js';
 import type { Emitter } from '../base/emitter.js';
 import { Observable } from '../base/observable.js';
-import { besideDelay, checkStays, reshare, type Shared, share, undelayed } from '../base/shared.js';
 import type { CallOptions, Reason, Success, Task } from '../base/types.js';
 import { guests, NEVER, type Wake } from '../base/wakes.js';
+import { besideDelay, checkStays, reshare, type Shared, share, undelayed } from '../engine/shared.js';
 import {
   NONE,
   OUTCOME_CANCEL,
@@ -19,8 +19,8 @@ import {
 } from '../generated/abi.js';
 import { Running, untilAborted } from '../pipeline/attempt.js';
 import { delayAfter, numberOf, retryAfterOf } from '../pipeline/meaning.js';
+import type { Retry, RetryOptions } from '../pipeline/retry-options.js';
 import { retryAlone } from '../reader/alone.js';
-import type { Retry, RetryOptions } from './retry-options.js';
 
 /** Sleeps until its time comes or a signal is aborted. */
 class Sleeper implements Wake {

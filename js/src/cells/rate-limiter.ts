@@ -1,6 +1,6 @@
 import { checkAlone } from '../base/checks.js';
-import { share } from '../base/shared.js';
 import type { LimitRate } from '../base/types.js';
+import { share } from '../engine/shared.js';
 import { limitAlone } from '../reader/alone.js';
 import { KeyedRateLimiter, type KeyedRateLimiterOptions } from './keyed.js';
 import { RateLimiter, type RateLimiterOptions } from './limiter.js';

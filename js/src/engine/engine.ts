@@ -2,7 +2,7 @@
 
 import { wrongArgument } from '../base/checks.js';
 import { PolicyError, type PolicyErrorCode } from '../base/errors.js';
-import type { Clock } from '../base/types.js';
+import type { Clock, InstanceOption } from '../base/types.js';
 import {
   ABI,
   ERROR_BYTES,
@@ -49,13 +49,6 @@ export interface MemoryUsage {
   /** What would pass it is refused by a `PolicyError` with the code `out-of-memory`. */
   readonly limit: number;
 }
-
-/**
- * Whose memory an object uses. `shared`: that of all objects that name no other. `own`:
- * an instance of the module for this object alone, which no other one can fill; with
- * a limit in bytes, 4 MiB to 512 MiB (default 256 MiB).
- */
-export type InstanceOption = 'shared' | 'own' | { readonly limit: number };
 
 /** What the errors of the module mean, by their codes. */
 const ERRORS: readonly (readonly [code: PolicyErrorCode, text: string])[] = [

@@ -2,7 +2,7 @@
 
 import { wallOf } from '../base/clock.js';
 import type { Clock } from '../base/types.js';
-import type { Step } from '../reader/step.js';
+import type { Step } from '../reader/result.js';
 
 const epochs = /* @__PURE__ */ new WeakMap<Clock, bigint>();
 const SECOND = 1_000_000_000n;

@@ -5,7 +5,7 @@ import { compileOne } from '../engine/compile-one.js';
 import { use, x } from '../engine/engine.js';
 import { instancesOf } from '../engine/instances.js';
 import { numbersOf } from '../reader/backoff.js';
-import { CONSECUTIVE, MORE, TIME } from '../reader/mechanisms/breaker.js';
+import { CONSECUTIVE, MORE, TIME } from '../reader/checks/breaker.js';
 
 /**
  * The window has two numbers behind its kind, and the backoff comes behind probes, successes and the longest half-open. The
@@ -29,11 +29,11 @@ export type { Listener } from '../base/emitter.js';
 export { PolicyError, type PolicyErrorCode, type Problem, RejectedError } from '../base/errors.js';
 export type { Snapshot } from '../base/snapshot.js';
 export type * from '../base/types.js';
-export type { Backoff, Jitter } from '../cells/backoff.js';
+export type { Backoff, Jitter } from '../base/values.js';
 export {
   type BreakerPass,
   type CircuitBreaker,
   type CircuitBreakerOptions,
   circuitBreaker,
 } from '../cells/breaker.js';
-export { type InstanceOption, limitMemory, type MemoryUsage, memoryUsage } from '../engine/engine.js';
+export { limitMemory, type MemoryUsage, memoryUsage } from '../engine/engine.js';

@@ -16,14 +16,12 @@ export type { Listener } from '../base/emitter.js';
 export { PolicyError, type PolicyErrorCode, type Problem, RejectedError } from '../base/errors.js';
 export type { Snapshot } from '../base/snapshot.js';
 export type * from '../base/types.js';
-export type { Backoff } from '../cells/backoff.js';
+export type { Backoff, BlockTime } from '../base/values.js';
 export type { KeyCounts, KeyedOptions, KeyedRateLimiter, KeyedRateLimiterOptions } from '../cells/keyed.js';
 export type {
-  BlockOptions,
-  BlockTime,
   RateLimiter,
   RateLimiterOptions,
-  WarmUpOptions,
 } from '../cells/limiter.js';
 export { type RateLimiterFactory, rateLimiter } from '../cells/rate-limiter.js';
-export { type InstanceOption, limitMemory, type MemoryUsage, memoryUsage } from '../engine/engine.js';
+export { limitMemory, type MemoryUsage, memoryUsage } from '../engine/engine.js';
+export type { LimitBlock as BlockOptions, LimitWarmUp as WarmUpOptions } from '../generated/settings.js';

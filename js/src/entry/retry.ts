@@ -20,6 +20,6 @@ export type { Listener } from '../base/emitter.js';
 export { PolicyError, type PolicyErrorCode, type Problem, RejectedError } from '../base/errors.js';
 export type { Snapshot } from '../base/snapshot.js';
 export type * from '../base/types.js';
-export type { Backoff, Jitter } from '../cells/backoff.js';
+export type { Backoff, Jitter } from '../base/values.js';
 export { retry } from '../cells/lone-retry.js';
-export type { Retry, RetryOptions } from '../cells/retry-options.js';
+export type { Retry, RetryOptions } from '../pipeline/retry-options.js';

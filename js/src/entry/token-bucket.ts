@@ -2,20 +2,20 @@
 
 import bytes from 'inline:tokenbucket';
 import { checkAlone } from '../base/checks.js';
-import { share } from '../base/shared.js';
 import type { Rate } from '../base/types.js';
 import { KeyedRateLimiter, type KeyedRateLimiterOptions } from '../cells/keyed.js';
 import { RateLimiter, type RateLimiterOptions } from '../cells/limiter.js';
 import { use } from '../engine/engine.js';
 import { instancesOf } from '../engine/instances.js';
+import { share } from '../engine/shared.js';
+import { compileTokenBucket } from '../engine/token-bucket.js';
 import type { Alone } from '../reader/alone.js';
-import { compileTokenBucket } from '../reader/token-bucket.js';
 
 use(instancesOf(new WebAssembly.Module(bytes)), compileTokenBucket);
 
 /** The mechanism by its name: its options are read without it. */
 const BUCKET: Alone = {
-  mechanism: { row: { kind: 0, name: 'limit', form: '', settings: [] }, check() {} },
+  mechanism: { row: { kind: 0, name: 'limit', form: '', settings: [] } },
   readers: {},
 };
 

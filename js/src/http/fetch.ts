@@ -1,20 +1,13 @@
 import { checkHooks, checkNames, wrongArgument } from '../base/checks.js';
-import { millisecondsOf } from '../base/spans.js';
-import type { Clock, Duration } from '../base/types.js';
+import type { Clock, Duration, InstanceOption } from '../base/types.js';
+import type { Methods } from '../base/values.js';
 import { NEVER } from '../base/wakes.js';
-import type { InstanceOption } from '../engine/engine.js';
 import { ownMeaning } from '../pipeline/meaning.js';
 import { type Hooks, hooksOf } from '../pipeline/options.js';
 import { Pipeline } from '../pipeline/pipeline.js';
 import type { Source } from '../pipeline/plan.js';
-import {
-  type Imported,
-  type Methods,
-  type Policy,
-  type PolicyDocument,
-  type Step,
-  stepsOf,
-} from '../pipeline/policy.js';
+import { type Imported, type Policy, type PolicyDocument, type Step, stepsOf } from '../pipeline/policy.js';
+import { millisecondsOf } from '../reader/spans.js';
 import { attributesOf } from './attributes.js';
 import { hold, isRead } from './held-body.js';
 import { type Classes, classesOf, outcomeOfError, outcomeOfStatus } from './outcomes.js';

@@ -21,10 +21,11 @@ import {
   OUTCOMES,
 } from '../generated/abi.js';
 import { Running } from './attempt.js';
+import type { PipelineCallOptions } from './call-options.js';
 import { injected, timedOut } from './cuts.js';
 import { Kept, type Owner } from './kept.js';
 import { delayAfter, numberOf, retryAfterOf } from './meaning.js';
-import type { Hooks, PipelineCallOptions } from './options.js';
+import type { Hooks } from './options.js';
 import { type Layout, stepName } from './plan.js';
 import type { DecisionRecord } from './records.js';
 import type { Softs } from './softs.js';

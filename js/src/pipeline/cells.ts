@@ -2,54 +2,32 @@ import { checkCost, wrongArgument } from '../base/checks.js';
 import { refusal } from '../base/errors.js';
 import { type Snapshot, shift, taken } from '../base/snapshot.js';
 import type { Quota, Reason, Rejection } from '../base/types.js';
-import { mostOf, rateOf } from '../cells/rates.js';
+import type { Cost } from '../base/values.js';
 import { ACTION_PEEK, ACTION_TICK, NONE, REASONS, SLOT_COUNT, VERDICT_ADMIT } from '../generated/abi.js';
+import { GATES } from '../generated/mechanisms.js';
+import { mechanismOf } from '../reader/mechanisms.js';
+import { COMMON } from '../reader/step.js';
+import type { PipelineCallOptions } from './call-options.js';
 import { skippedBy } from './conditions.js';
 import { costAt } from './costs.js';
 import type { Driver } from './driver.js';
 import { join, valuesOf } from './keys.js';
-import type { PipelineCallOptions } from './options.js';
 import { type PlanStep, readSource } from './plan.js';
-import type { Cost, Policy, Step, StepSettings } from './policy.js';
+import type { Policy, Step, StepSettings } from './policy.js';
 import { stepsOf } from './policy.js';
+import { mostOf, rateOf } from './rates.js';
 import type { Answer, Cells } from './step.js';
 
-/** The mechanisms that may refuse a call without another attempt of it. */
-const GATES = ['breaker', 'limit', 'bulkhead', 'adaptive'];
-
-/** What every step has beside the settings of its mechanism. */
-const KEPT = [
-  'name',
-  'shadow',
-  'when',
-  'enforce',
-  'per',
-  'keys',
-  'when_full',
-  'missing',
-  'scope',
-  'description',
-  'defaults',
-];
-
-/** The settings that short forms of steps are. */
-const SHORT: { readonly [mechanism: string]: string } = {
-  limit: 'rate',
-  bulkhead: 'concurrent',
-  retry: 'attempts',
-  timeout: 'after',
-};
+/** The setting that the short form of a mechanism is. */
+const shortOf = (mechanism: string): string | undefined => mechanismOf(mechanism)?.row.short;
 
 const isPlain = (value: unknown): boolean =>
   Object(value) === value && [Object.prototype, null].includes(Object.getPrototypeOf(value));
 
 /** Whether calls may wait at a step. */
 const queues = (step: Step): boolean => {
-  const { limit, bulkhead } = step as {
-    limit?: { wait?: unknown };
-    bulkhead?: { queue?: number; wait?: unknown };
-  };
-  return (limit?.wait ?? bulkhead?.queue ?? bulkhead?.wait) !== undefined;
+  const { queue, wait } = Object(Object.values(step)[0]) as { queue?: unknown; wait?: unknown };
+  return (queue ?? wait) !== undefined;
 };
 
 /** Whether calls wait for the refusals of the steps below a step. */
@@ -152,10 +130,10 @@ export class PipelineCells implements Cells {
     if (layout.steps.some(({ shares }) => shares)) {
       wrongArgument(path, 'a policy with mechanisms that policies share', 'one without them');
     }
-    const own = Object.keys(Object(settings) as object).find((one) => KEPT.includes(one));
+    const own = Object.keys(Object(settings) as object).find((one) => COMMON.includes(one));
     if (own !== undefined)
       wrongArgument(path, own, `settings of the ${mechanism} without those of every step`);
-    if (!isPlain(settings) && !(mechanism in SHORT && /number|string/.test(typeof settings))) {
+    if (!isPlain(settings) && !(shortOf(mechanism) && /number|string/.test(typeof settings))) {
       wrongArgument(path, settings, `settings of the ${mechanism}`);
     }
     const steps = [...stepsOf(layout.policy)];
@@ -171,11 +149,11 @@ export class PipelineCells implements Cells {
     const before = Object(stepsOf(layout.policy)[at]?.[mechanism as keyof Step]) as {
       [name: string]: unknown;
     };
-    const kept = Object.fromEntries(KEPT.filter((one) => one in before).map((one) => [one, before[one]]));
+    const kept = Object.fromEntries(COMMON.filter((one) => one in before).map((one) => [one, before[one]]));
     const given =
       settings === undefined || Object(settings) === settings
         ? settings
-        : { [SHORT[mechanism] ?? mechanism]: settings };
+        : { [shortOf(mechanism) ?? mechanism]: settings };
     return { ...kept, ...(given as object) };
   }
 

@@ -1,3 +1,4 @@
+import { clientOf, lies, prefixOf } from '../base/prefixes.js';
 import type { Engine } from '../engine/engine.js';
 import {
   CONDITIONS_ALLOWED,
@@ -7,11 +8,9 @@ import {
   SLOT_DECIDES,
 } from '../generated/abi.js';
 import { bytesOf, textOf } from '../reader/bytes.js';
-import type { Condition, Entry } from '../reader/conditions.js';
-import type { ReadPolicy } from '../reader/policy.js';
+import type { Condition, Entry, ReadPolicy } from '../reader/result.js';
 import { credentialOf, isCredential } from './credentials.js';
 import { type Attributes, keyOf, valuesOf } from './keys.js';
-import { clientOf, lies, prefixOf } from './prefixes.js';
 
 /** Whether the values of the attributes of a call match. */
 type Test = (values: readonly string[]) => boolean;

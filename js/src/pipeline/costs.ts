@@ -1,8 +1,8 @@
+import type { Cost } from '../base/values.js';
 import type { Engine } from '../engine/engine.js';
 import { SLOT_COSTS, SLOT_PRICED, SLOT_SPENT, SLOT_USED } from '../generated/abi.js';
 import { type Attributes, valuesOf } from './keys.js';
 import type { Layout } from './plan.js';
-import type { Cost } from './policy.js';
 
 /** A whole number that counts as one. */
 const WHOLE = /^\d{1,18}$/;

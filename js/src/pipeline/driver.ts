@@ -36,18 +36,19 @@ import {
   SLOT_WAKE_MILLIS,
   STALE,
 } from '../generated/abi.js';
-import type { Recording } from '../tracing/tracing.js';
 import { Running } from './attempt.js';
 import { Call, type Runner } from './call.js';
+import { checkCallOptions, type PipelineCallOptions } from './call-options.js';
 import { putConditions, skippedBy } from './conditions.js';
 import { putCosts, putUsed } from './costs.js';
 import { PipelineHandle } from './handle.js';
 import { HedgedCall } from './hedged-call.js';
-import type { Kept } from './kept.js';
+import type { Holder, Kept } from './kept.js';
 import { numberOf } from './meaning.js';
-import { checkCallOptions, type Hooks, type PipelineCallOptions } from './options.js';
+import type { Hooks } from './options.js';
 import { HandCall, type Lender, type PipelinePass } from './pass.js';
 import { type Layout, stepName, type Text } from './plan.js';
+import type { Recording } from './recording.js';
 import { DecisionRecord, RECORD_WORDS } from './records.js';
 import { Softs } from './softs.js';
 import type { Answer } from './step.js';
@@ -409,13 +410,13 @@ export class Driver implements Runner, Wake {
     if (kept.places) this.keepers++;
   }
 
-  letGo(call: Call): void {
+  letGo(call: Holder): void {
     this.keepers--;
     this.giveUp(call);
     this.rest();
   }
 
-  giveUp(call: Call): void {
+  giveUp(call: Holder): void {
     this.settle(this.engine.x.cancel(this.handle.value, call.slot, call.generation, this.now()));
   }
 
@@ -517,7 +518,7 @@ export class Driver implements Runner, Wake {
   private soften(call: Call, options: PipelineCallOptions | undefined): void {
     const { layout, wakes, emitter } = this;
     const skips = skippedBy(layout.conditions, options?.key, options?.attributes);
-    call.softs = new Softs(call, layout, skips, wakes, emitter);
+    call.softs = new Softs(options?.key, layout, skips, wakes, emitter);
   }
 
   /** A call has ended. */

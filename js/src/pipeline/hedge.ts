@@ -1,6 +1,6 @@
 import { checkAlone, checkHooks } from '../base/checks.js';
-import { settings } from '../base/shared.js';
 import type { Classifier, CommonOptions } from '../base/types.js';
+import { settings } from '../engine/shared.js';
 import { Pipeline } from './pipeline.js';
 import type { HedgeOptions } from './policy.js';
 

@@ -1,13 +1,19 @@
-import type { Clock } from '../base/types.js';
+import type { CallOptions, Clock } from '../base/types.js';
 import { NEVER } from '../base/wakes.js';
 import type { Running } from './attempt.js';
-import type { Call } from './call.js';
+
+/** A call, as far as what it keeps depends on it. */
+export interface Holder {
+  readonly slot: number;
+  readonly generation: number;
+  readonly options: CallOptions | undefined;
+}
 
 /** What has the places that calls keep. */
 export interface Owner {
   readonly clock: Clock;
   /** Returns the places of a call that has ended. */
-  letGo(call: Call): void;
+  letGo(call: Holder): void;
 }
 
 /** What a call keeps beyond its end, while its value is read. */
@@ -21,7 +27,7 @@ export class Kept {
 
   constructor(
     readonly owner: Owner,
-    private readonly call: Call,
+    private readonly call: Holder,
     /** The attempt whose value it is. */
     readonly running: Running,
   ) {}

@@ -1,13 +1,17 @@
 import { wrongArgument } from '../base/checks.js';
+import { networkOf } from '../base/prefixes.js';
 import type { Engine } from '../engine/engine.js';
 import { KEY_MISSING, MAX_KEY, SLOT_KEYS } from '../generated/abi.js';
-import type { Layout } from './plan.js';
-import { networkOf } from './prefixes.js';
 
 /** The attributes of a call. */
 export type Attributes =
   | { readonly [attribute: string]: string }
   | ((attribute: string) => string | null | undefined);
+
+/** What has the steps with cells per attributes. */
+export interface Keyed {
+  readonly keyed: readonly { readonly index: number; readonly per: readonly string[] }[];
+}
 
 /** How many numbers a call with a new value checks, for each keyed step, to free those that are not used any more. */
 const SWEEP = 2;
@@ -28,7 +32,7 @@ export class Keys {
   ) {}
 
   /** Puts the numbers of a call into the slots. */
-  put({ keyed }: Layout, key: string | undefined, attributes: Attributes | undefined): void {
+  put({ keyed }: Keyed, key: string | undefined, attributes: Attributes | undefined): void {
     let missing = 0;
     const texts = keyed.map(({ per }, i) => {
       const values = valuesOf(per, key, attributes);

@@ -1,9 +1,7 @@
-import { checkCall, checkHooks, checkKey, checkNames, wrongArgument } from '../base/checks.js';
-import type { Classifier, Clock, CostOptions, DelayReader, RetryAfterReader } from '../base/types.js';
-import type { InstanceOption } from '../engine/engine.js';
-import type { Tracer } from '../tracing/tracing.js';
+import { checkHooks, checkNames, wrongArgument } from '../base/checks.js';
+import type { Classifier, Clock, DelayReader, InstanceOption, RetryAfterReader } from '../base/types.js';
 import type { Kept } from './kept.js';
-import type { Attributes } from './keys.js';
+import type { Tracer } from './recording.js';
 
 /** Functions that a pipeline calls with results. */
 export interface ResultHooks extends Classifier, RetryAfterReader, DelayReader {
@@ -44,22 +42,7 @@ export interface PipelineOptions extends ResultHooks {
   trace?: Tracer | undefined;
 }
 
-/** Options of a call under a policy. */
-export interface PipelineCallOptions extends CostOptions {
-  /** The value of `per: key`. Default: empty. */
-  key?: string | undefined;
-  /** The values of other attributes of `per` and `cost`, by their names, as in `header:x-tenant`. Default: empty. */
-  attributes?: Attributes | undefined;
-  /** In how many milliseconds the call is cut, as by an outermost timeout named `deadline`. Default: none. */
-  deadline?: number | undefined;
-  /**
-   * False where the function must not run twice at a time: a hedge of the policy
-   * starts no attempt beside another then. Default true.
-   */
-  hedge?: boolean | undefined;
-}
-
-/** The names of the options of a pipeline and of its calls. */
+/** The names of the options of a pipeline. */
 const NAMES = [
   'name',
   'clock',
@@ -72,7 +55,6 @@ const NAMES = [
   'instance',
   'trace',
 ];
-const CALL_NAMES = ['signal', 'cost', 'key', 'attributes', 'deadline', 'hedge'];
 
 /** The hooks among options, as an object whose shape is that of all others: calls read it. */
 export const hooksOf = ({ outcome, retryAfter, delay, fallback, discard, stack }: ResultHooks): Hooks => ({
@@ -100,18 +82,4 @@ export function checkOptions(path: string, options: PipelineOptions = {}): Pipel
     wrongArgument(`${path}.trace`, trace, 'what trace() of @sluice/core/trace returned');
   }
   return options;
-}
-
-/** Throws where options of a call are wrong. */
-export function checkCallOptions(options: PipelineCallOptions): void {
-  checkCall(options, CALL_NAMES);
-  const { key, attributes, deadline, hedge } = options;
-  if (key !== undefined) checkKey(key);
-  if (attributes !== undefined && (!attributes || !/^(ob|fu)/.test(typeof attributes))) {
-    wrongArgument('attributes', attributes, 'an object or a function');
-  }
-  if (deadline !== undefined && (!Number.isFinite(deadline) || deadline < 0)) {
-    wrongArgument('deadline', deadline, 'a number of milliseconds, 0 or more; undefined for none');
-  }
-  if (hedge !== undefined && typeof hedge !== 'boolean') wrongArgument('hedge', hedge, 'true or false');
 }

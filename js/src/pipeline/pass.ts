@@ -2,8 +2,9 @@ import type { Quota, Rejection } from '../base/types.js';
 import { NONE, OUTCOME_FAIL, OUTCOME_IGNORE, OUTCOME_OK, OUTCOME_THROTTLE } from '../generated/abi.js';
 import type { Running } from './attempt.js';
 import { Call, type Runner } from './call.js';
+import type { PipelineCallOptions } from './call-options.js';
 import { retryAfterOf } from './meaning.js';
-import { hooksOf, type PipelineCallOptions } from './options.js';
+import { hooksOf } from './options.js';
 import type { Layout } from './plan.js';
 
 /** What knows what limits have left for a call. */

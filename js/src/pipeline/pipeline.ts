@@ -3,20 +3,14 @@ import { defaultClock } from '../base/clock.js';
 import type { Emitter } from '../base/emitter.js';
 import { refusal } from '../base/errors.js';
 import { Observable } from '../base/observable.js';
-import { besideDelay, checkStays } from '../base/shared.js';
 import type { Snapshot } from '../base/snapshot.js';
 import type { Quota, Rejection, Success, Task } from '../base/types.js';
 import { type Engine, engineOf, type Mechanism } from '../engine/engine.js';
+import { besideDelay, checkStays } from '../engine/shared.js';
+import { checkCallOptions, type PipelineCallOptions } from './call-options.js';
 import { PipelineCells } from './cells.js';
 import { Driver } from './driver.js';
-import {
-  checkCallOptions,
-  checkOptions,
-  type Hooks,
-  hooksOf,
-  type PipelineCallOptions,
-  type PipelineOptions,
-} from './options.js';
+import { checkOptions, type Hooks, hooksOf, type PipelineOptions } from './options.js';
 import type { PipelinePass } from './pass.js';
 import { type Part, readSource, readSources, type Source } from './plan.js';
 import type { Imported, Policy, PolicyDocument, Step } from './policy.js';

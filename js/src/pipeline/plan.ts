@@ -2,17 +2,20 @@ import type { Clock } from '../base/types.js';
 import { type Engine, Recent } from '../engine/engine.js';
 import { dated } from '../engine/epoch.js';
 import { STEP_DEADLINE, STEP_DENIED } from '../generated/abi.js';
+import { MECHANISMS } from '../generated/mechanisms.js';
 import { bytesOf, decode, textOf } from '../reader/bytes.js';
 import { cost, notAlone } from '../reader/cost.js';
 import { readDocument, readDocuments } from '../reader/document.js';
 import { encode } from '../reader/encode.js';
-import { MECHANISMS, type MechanismName, READERS } from '../reader/mechanisms.js';
+import { type MechanismName, READERS } from '../reader/mechanisms.js';
 import type { Node } from '../reader/node.js';
 import { readKeys } from '../reader/per.js';
-import { type ReadPolicy, readPolicy } from '../reader/policy.js';
+import { readPolicy } from '../reader/policy.js';
 import { readSource as read, readAlone } from '../reader/read.js';
+import type { ReadPolicy } from '../reader/result.js';
 import { writtenValue } from '../reader/written.js';
 import { type Conditions, conditionsOf } from './conditions.js';
+import type { Keyed } from './keys.js';
 import type { Policy, PolicyDocument, Step } from './policy.js';
 
 /** The source of a plan: a document, the body of a policy, its steps alone; or the JSON of one of the first two. */
@@ -33,12 +36,10 @@ export interface PlanStep {
 }
 
 /** A plan and the data that calls which began under it use. */
-export interface Layout {
+export interface Layout extends Keyed {
   readonly steps: readonly PlanStep[];
   /** The policy as it was written. */
   readonly policy: Policy;
-  /** The steps that have cells per attributes. */
-  readonly keyed: readonly { readonly index: number; readonly per: readonly string[] }[];
   /** The steps whose cost an attribute has. */
   readonly priced: readonly { readonly index: number; readonly attribute: string }[];
   /** What it asks of the attributes of calls, undefined for nothing. */

@@ -1,20 +1,12 @@
-import type { Duration, LimitRate, Share } from '../base/types.js';
-import type { CircuitBreakerOptions } from '../cells/breaker.js';
-import type { BulkheadOptions } from '../cells/bulkhead.js';
-import type { RateLimiterOptions } from '../cells/limiter.js';
-import type { Budget, RetryOptions } from '../cells/retry-options.js';
-
-/** An attribute of calls: a step has a cell for each of its values. */
-export type Attribute =
-  | 'key'
-  | 'ip'
-  | 'host'
-  | 'method'
-  | 'path'
-  | 'route'
-  | `header:${string}`
-  | `cookie:${string}`
-  | `query:${string}`;
+import type { CommonOptions, Share } from '../base/types.js';
+import type { Attribute } from '../base/values.js';
+import type {
+  BulkheadSettings,
+  HedgeSettings,
+  LimitSettings,
+  MechanismStep,
+  RetrySettings,
+} from '../generated/settings.js';
 
 /** Attributes and their values: a text, or a list of which one must match. */
 type Values = { [A in Attribute]?: string | readonly string[] | undefined };
@@ -61,136 +53,30 @@ export interface StepSettings {
   defaults?: false | undefined;
 }
 
-/** An attribute of calls that has a number. */
-export type CostAttribute = `header:${string}` | `cookie:${string}` | `query:${string}`;
-
-/** What a call takes at a step: a number, the attribute that has it, or an attribute and a number for calls without. */
-export type Cost = number | CostAttribute | { attribute: CostAttribute; default?: number | undefined };
-
 /** What a bulkhead has beside `BulkheadOptions` in a policy. */
-export interface BulkheadStepOptions {
-  /**
-   * How many places a call takes: a number, the attribute that has it, or an attribute and the cost of a call whose value
-   * is no whole number, 1 by default. Default 1.
-   */
-  cost?: Cost | undefined;
-}
-
-/** Settings of a limit in a policy. */
-export interface LimitOptions extends RateLimiterOptions {
-  /** The attribute whose value is the class of a call, beside `rates`. */
-  class?: Exclude<Attribute, 'ip'> | undefined;
-  /** The rate of each class, beside `class`: a call takes from the limit of its class, one of no class from that of `rate`. */
-  rates?: { readonly [name: string]: LimitRate } | undefined;
-  /**
-   * How many permits a call takes here: a number, the attribute that has it, or an attribute and the cost of a call whose
-   * value is no whole number, 1 by default. Default: the `cost` of the call.
-   */
-  cost?: Cost | undefined;
-  /**
-   * When the permits are taken: at the start; at the start, and settled at the end by what the attempt said that it
-   * used; or at the end. Default `start`.
-   */
-  charge?: 'start' | 'settle' | 'end' | undefined;
-  /**
-   * The most permits that the end of one call takes beyond its cost, beside a `charge` of `settle` or `end`; what is more is
-   * dropped, and told as `clamped`. Default: the greatest cost that the limit admits.
-   */
-  settle_max?: number | undefined;
-  /** The outcomes that keep their permits; the permits of others come back at the end. Default: all. */
-  counts?: CountedOutcome | readonly CountedOutcome[] | undefined;
-}
-
-/** How an attempt, or a call, may end. */
-export type CountedOutcome = 'ok' | 'fail' | 'throttle' | 'ignore' | 'timeout' | 'cancel';
-
-type Settings<O> = Omit<O, 'clock' | 'outcome' | 'retryAfter' | 'delay'> & StepSettings;
-
-/** The methods of HTTP for which something is done. Default: the idempotent ones. */
-export type Methods = string | readonly string[];
-
-/** Settings of a hedge: another attempt starts while one still runs, and the first good result is taken. */
-export type HedgeOptions = {
-  /** The most additional attempts of a round, 1 to 10. Default 1. */
-  max?: number | undefined;
-  /** How many additional attempts all calls may have together. Default: the retry's budget, if there is one. */
-  budget?: 'none' | Share | Budget;
-  /** For which methods `resilientFetch` starts additional attempts. Default: the idempotent ones. */
-  methods?: Methods | undefined;
-} & (
-  | {
-      /** The delay from the admission of an attempt to the start of the next, or a percentile of past durations. */
-      after: Duration | `p${number}`;
-      /** The durations of past attempts that a percentile is taken of. Default 100. */
-      samples?: number;
-      /** Durations that must be known before a percentile starts anything. Default: the lesser of 20 and the samples. */
-      minimum?: number;
-      parallel?: false;
-    }
-  | {
-      /** All attempts of a round start at once. */
-      parallel: true;
-    }
-);
-
-/** Settings of an adaptive limit of concurrency: it rises while answers come in time and falls when many come late or not at all. */
-export interface AdaptiveOptions {
-  /** The limit at first. Default 20, or the bound next to it. */
-  initial?: number | undefined;
-  /** The lowest limit. Default 1. */
-  minimum?: number | undefined;
-  /** The highest limit. Default 200, or the greater of the two others above that. */
-  maximum?: number | undefined;
-  /** What the limit gains by a good round of calls, at least. Default 1. */
-  increase?: number | undefined;
-  /** The share of the limit that a bad round takes, at least. Default `10%`. */
-  decrease?: Share | undefined;
-  /** The share of late answers and timeouts above which a round is bad, at most `50%`. Default `15%`. */
-  tolerance?: Share | undefined;
-  /**
-   * A success that took longer is late: a duration, or a share of the time that the attempt has to deadlines and timeouts.
-   * Default `60%`, or `5s` where there is none.
-   */
-  over?: Duration | Share | undefined;
-  /** Frees the places of a call that neither ended nor renewed them for so long. Default: none. */
-  lease?: Duration | undefined;
-  /**
-   * How many places a call takes: a number, the attribute that has it, or an attribute and the cost of a call whose value
-   * is no whole number, 1 by default. Default 1.
-   */
-  cost?: Cost | undefined;
-}
-
-/** Settings of chaos: failures and latency that are injected into a share of the attempts. It is the last step. */
-export interface ChaosOptions {
-  /** The attempts that fail without running the function. Default `0%`. */
-  fail?: Share | undefined;
-  /** The attempts that are throttled without running it, and the delay that they ask for before the next attempt. */
-  throttle?: { rate: Share; retry_after?: Duration } | undefined;
-  /** The attempts that end as `ignore` without running it. Default `0%`. */
-  ignore?: Share | undefined;
-  /** The attempts whose function starts later, by `by`, or by a time from `by` to `to`. */
-  slow?: { rate: Share; by: Duration; to?: Duration } | undefined;
-}
+export type BulkheadStepOptions = Pick<BulkheadSettings, 'cost'>;
 
 /** What a retry has beside `RetryOptions` in a policy. */
-export interface RetryStepOptions {
-  /** The methods that HTTP runtimes repeat. */
-  methods?: Methods;
-  /** What a refusal by a step below does: it ends the call, or the call waits for its time. Default `end`. */
-  refusals?: 'end' | 'wait' | undefined;
-}
+export type RetryStepOptions = Pick<RetrySettings, 'methods' | 'refusals'>;
+
+/** Settings of a limit in a policy. */
+export interface LimitOptions extends CommonOptions, LimitSettings {}
+
+/** How an attempt, or a call, may end. */
+export type CountedOutcome = Extract<LimitSettings['counts'], string>;
+
+/** Settings of a hedge, which says when the next attempt starts, or that all attempts of a round start at once. */
+export type HedgeOptions = Omit<HedgeSettings, 'after' | 'parallel' | 'samples' | 'minimum'> &
+  (
+    | (Required<Pick<HedgeSettings, 'after'>> &
+        Pick<HedgeSettings, 'samples' | 'minimum'> & { parallel?: false })
+    | { parallel: true }
+  );
 
 /** A step of a policy: a mechanism and its settings. */
 export type Step =
-  | { limit: LimitRate | Settings<LimitOptions> }
-  | { breaker: Settings<CircuitBreakerOptions> }
-  | { bulkhead: number | (Settings<BulkheadOptions> & BulkheadStepOptions) }
-  | { retry: number | (Settings<RetryOptions> & RetryStepOptions) }
+  | Exclude<MechanismStep<StepSettings>, { hedge: unknown }>
   | { hedge: HedgeOptions & StepSettings }
-  | { adaptive: AdaptiveOptions & StepSettings }
-  | { chaos: ChaosOptions & StepSettings }
-  | { timeout: Duration | (StepSettings & { after: Duration; soft?: Duration }) }
   | { use: string | Use };
 
 /** A step that uses one of the `mechanisms` of its document, and has its state together with steps of other policies. */

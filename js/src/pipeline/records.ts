@@ -26,8 +26,7 @@ import {
   RECORD_SLOT,
   RECORD_VALUE,
 } from '../generated/abi.js';
-import type { Call } from './call.js';
-import { type PlanStep, stepName } from './plan.js';
+import { type Layout, type PlanStep, stepName } from './plan.js';
 
 /** The words of a record. */
 export const RECORD_WORDS = RECORD_SIZE / 4;
@@ -40,6 +39,16 @@ function amountOf(kind: number, engine: Engine, i: number): number {
   if (kind === DECISION_CLAMPED)
     return ((words[i + RECORD_VALUE / 4 + 1] as number) >>> 0) * 2 ** 32 + (low >>> 0);
   return engine.memoryFloats()[(i + RECORD_MILLIS / 4) >> 1] as number;
+}
+
+/** The call that a decision is about. */
+export interface Subject {
+  readonly layout: Layout;
+  readonly options: { readonly key?: string | undefined } | undefined;
+  /** When it began, in milliseconds of the clock. */
+  readonly began: number;
+  /** What an attempt threw that has just ended, or was cut. */
+  errorOf(attempt: number): unknown;
 }
 
 /** A decision of the module, read from a record. */
@@ -91,7 +100,7 @@ export class DecisionRecord {
   }
 
   /** The decision for listeners, of the call that it is about. */
-  told(call: Call | undefined): Told {
+  told(call: Subject | undefined): Told {
     const { kind, at, value, attempt } = this;
     const ends = kind === DECISION_END;
     const again = kind === DECISION_RETRY;

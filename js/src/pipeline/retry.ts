@@ -1,8 +1,8 @@
 import { checkAlone, checkHooks } from '../base/checks.js';
 import { defaultClock } from '../base/clock.js';
-import { settings, undelayed } from '../base/shared.js';
-import type { Retry, RetryOptions } from '../cells/retry-options.js';
+import { settings, undelayed } from '../engine/shared.js';
 import { Pipeline } from './pipeline.js';
+import type { Retry, RetryOptions } from './retry-options.js';
 
 /**
  * A retry: it runs a function again when it fails. Throws `PolicyError` for wrong options.

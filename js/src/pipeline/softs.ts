@@ -10,7 +10,6 @@ import {
   DECISION_RETRY,
   DECISION_WAIT,
 } from '../generated/abi.js';
-import type { Call } from './call.js';
 import type { Layout } from './plan.js';
 import type { DecisionRecord } from './records.js';
 
@@ -51,9 +50,9 @@ export class Softs {
   private latest = 0;
   private readonly retry: number;
 
-  /** `skips` are the steps that do not apply to the call. */
+  /** `key` is the one of the call, and `skips` are the steps that do not apply to it. */
   constructor(
-    private readonly call: Call,
+    private readonly key: string | undefined,
     private readonly layout: Layout,
     private readonly skips: number,
     private readonly wakes: Wakes,
@@ -114,7 +113,7 @@ export class Softs {
   }
 
   private warn(step: number, attempt: number, at: number): void {
-    const { call, layout, emitter } = this;
+    const { key, layout, emitter } = this;
     const warning: Warning = new Warning(
       this.wakes,
       step,
@@ -125,7 +124,7 @@ export class Softs {
           kind: 'timeout',
           at,
           step: layout.steps[step]?.name,
-          key: call.options?.key,
+          key,
           attempt: attempt || this.lowest || undefined,
           soft: true,
         });

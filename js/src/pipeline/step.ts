@@ -1,6 +1,5 @@
 import { checkKey, wrongArgument } from '../base/checks.js';
 import { PolicyError, refusal } from '../base/errors.js';
-import { millisecondsOf } from '../base/spans.js';
 import type { Admission, BreakerState, Duration, Reason, Rejection } from '../base/types.js';
 import {
   ACTION_DRAIN,
@@ -13,6 +12,7 @@ import {
   REASONS,
   VERDICT_ADMIT,
 } from '../generated/abi.js';
+import { millisecondsOf } from '../reader/spans.js';
 import type { PlanStep } from './plan.js';
 
 /** What the module answers about a cell, without a call. */

@@ -1,15 +1,11 @@
 import { checkAlone, checkHooks } from '../base/checks.js';
-import { settings } from '../base/shared.js';
 import type { CommonOptions, Duration } from '../base/types.js';
+import { settings } from '../engine/shared.js';
+import type { TimeoutSettings } from '../generated/settings.js';
 import { Pipeline } from './pipeline.js';
 
 /** Settings of a timeout. */
-export interface TimeoutOptions extends CommonOptions {
-  /** When it cuts. Required. */
-  after: Duration;
-  /** Tells listeners that a call takes that long, and cuts nothing: a `timeout` with `soft`. Less than `after`. Default: none. */
-  soft?: Duration | undefined;
-}
+export interface TimeoutOptions extends CommonOptions, TimeoutSettings {}
 
 /** Cuts calls that take too long. Make one with `timeout`. */
 export interface Timeout

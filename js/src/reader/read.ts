@@ -4,7 +4,8 @@ import { textOf } from './bytes.js';
 import { bytesOfSource, checkSource, Places, readJSON, SyntaxProblem } from './json.js';
 import { MAP, Node } from './node.js';
 import { Problems, problem } from './problems.js';
-import { type KeysReader, noKeys, readStep, type Step } from './step.js';
+import type { Step } from './result.js';
+import { type KeysReader, noKeys, readStep } from './step.js';
 import { ValueReader } from './values.js';
 
 /** The line of a message about a problem of a source. */

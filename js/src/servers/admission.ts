@@ -4,7 +4,7 @@ import { ask, isOutcome, OWN_OUTCOMES } from '../base/guard.js';
 import { abandon, isPromise, shown } from '../base/shown.js';
 import type { Outcome, Quota, Rejection } from '../base/types.js';
 import { classesOf, outcomeOfStatus } from '../http/outcomes.js';
-import type { PipelineCallOptions } from '../pipeline/options.js';
+import type { PipelineCallOptions } from '../pipeline/call-options.js';
 import type { PipelinePass } from '../pipeline/pass.js';
 import type { Pipeline } from '../pipeline/pipeline.js';
 import { attributesIn, missingOf, type Policy, stepsOf } from '../pipeline/policy.js';

@@ -1,6 +1,6 @@
+import { clientOf, writeIP } from '../base/prefixes.js';
 import { credentialOf, isCredential, trimmed } from '../pipeline/credentials.js';
 import type { Attributes } from '../pipeline/keys.js';
-import { clientOf, writeIP } from '../pipeline/prefixes.js';
 
 /** A request as a policy sees it. */
 export interface Incoming {

@@ -24,13 +24,13 @@ import {
   SLOT_SPENT,
   SLOT_USED,
 } from '../generated/abi.js';
+import type { PipelineCallOptions } from '../pipeline/call-options.js';
 import { valuesOf } from '../pipeline/keys.js';
-import type { PipelineCallOptions } from '../pipeline/options.js';
 import type { Layout } from '../pipeline/plan.js';
 import type { Policy } from '../pipeline/policy.js';
+import type { Recording, Traced } from '../pipeline/recording.js';
 import { readDecision } from './decision.js';
 import { hashes, type Redact } from './redact.js';
-import type { Recording, Traced } from './tracing.js';
 
 /** What all pipelines of a trace have in common. */
 export interface Log {

@@ -1,7 +1,7 @@
-import { bytesOf } from '../reader/bytes.js';
-import { DURATION_TEXT, isWrong, parseDuration } from '../reader/quantities.js';
-import { wrongArgument } from './checks.js';
-import type { Duration } from './types.js';
+import { wrongArgument } from '../base/checks.js';
+import type { Duration } from '../base/types.js';
+import { bytesOf } from './bytes.js';
+import { DURATION_TEXT, isWrong, parseDuration } from './quantities.js';
 
 /** The milliseconds of a duration, at least one nanosecond. */
 export function millisecondsOf(path: string, duration: Duration): number {

@@ -68,7 +68,13 @@ func (o object) line() string {
 	return "{ " + strings.Join(parts, ", ") + " }"
 }
 
-func (l list) text(indent, _ int) string {
+func (l list) text(indent, column int) string {
+	if len(l) == 1 {
+		// The comma behind it fits, too.
+		if line := "[" + l[0].text(0, 0) + "]"; column+len(line) <= width && !strings.Contains(line, "\n") {
+			return line
+		}
+	}
 	var b strings.Builder
 	b.WriteString("[\n")
 	space := strings.Repeat(" ", indent+2)
@@ -79,7 +85,10 @@ func (l list) text(indent, _ int) string {
 	return b.String()
 }
 
-// quoted writes a text in single quotes.
+// quoted writes a text in single quotes, or in double ones where it has single ones alone.
 func quoted(text string) string {
+	if strings.Contains(text, "'") && !strings.ContainsAny(text, `"\`) {
+		return `"` + text + `"`
+	}
 	return "'" + strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(text) + "'"
 }

@@ -3,11 +3,11 @@
 
 import { PolicyError, type Problem } from '../base/errors.js';
 import { shown } from '../base/shown.js';
-import { type Compile, check, floats, x } from '../engine/engine.js';
 import { ALGORITHM_TOKEN_BUCKET, SLOT_CONFIG } from '../generated/abi.js';
-import { MAX_FILL, TOO_SLOW } from './mechanisms/limit.js';
-import { NAME_TEXT, orList, validName } from './names.js';
-import { MAX_COUNT, parseRate, RATE_TEXT } from './quantities.js';
+import { MAX_FILL, TOO_SLOW } from '../reader/checks/limit.js';
+import { NAME_TEXT, orList, validName } from '../reader/names.js';
+import { MAX_COUNT, parseRate, RATE_TEXT } from '../reader/quantities.js';
+import { type Compile, check, floats, x } from './engine.js';
 
 const SETTINGS = ['rate', 'burst', 'name', 'shadow'];
 

@@ -2,9 +2,9 @@
 
 import type { Clock } from '../base/types.js';
 import type { Engine } from '../engine/engine.js';
-import type { PipelineCallOptions } from '../pipeline/options.js';
-import type { Layout } from '../pipeline/plan.js';
-import type { Policy } from '../pipeline/policy.js';
+import type { PipelineCallOptions } from './call-options.js';
+import type { Layout } from './plan.js';
+import type { Policy } from './policy.js';
 
 /** Records the calls of one pipeline. */
 export interface Recording {

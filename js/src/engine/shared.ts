@@ -1,10 +1,10 @@
-import { compile, type Engine, engineOf, own, Recent, within } from '../engine/engine.js';
+import { checkHooks, wrongArgument } from '../base/checks.js';
+import { defaultClock } from '../base/clock.js';
+import { Emitter } from '../base/emitter.js';
+import type { Clock } from '../base/types.js';
+import { type Wakes, wakesOf } from '../base/wakes.js';
 import type { Alone } from '../reader/alone.js';
-import { checkHooks, wrongArgument } from './checks.js';
-import { defaultClock } from './clock.js';
-import { Emitter } from './emitter.js';
-import type { Clock } from './types.js';
-import { type Wakes, wakesOf } from './wakes.js';
+import { compile, type Engine, engineOf, own, Recent, within } from './engine.js';
 
 /** What the cells of one object share. */
 export interface Shared {

@@ -5,8 +5,7 @@ import {
   ALGORITHM_TOKEN_BUCKET,
   ALGORITHMS,
 } from '../../generated/abi.js';
-import { LIMIT } from '../../generated/table.js';
-import type { Mechanism, Settings } from '../settings.js';
+import type { Settings } from '../settings.js';
 
 /** The most that a sliding log counts. */
 const LOG = 10_000;
@@ -14,13 +13,6 @@ const LOG = 10_000;
 export const MAX_FILL = 2n ** 62n;
 /** What is allowed where it is longer. */
 export const TOO_SLOW = 'a bucket that fills, or a window that lasts, at most 53375d23h (2^62 ns)';
-/** The queue beside a wait. */
-export const DEFAULT_QUEUE = 100;
-/** The factor of a warm-up that names none. */
-const DEFAULT_FACTOR = 3;
-
-/** The longest warm-up. */
-const MAX_WARM_UP = 2_592_000_000_000_000n;
 
 /** The most permits at one instant of a token bucket. */
 export function atOnce(s: Settings, count: number | bigint): number {
@@ -42,7 +34,6 @@ function fits(s: Settings, algorithm: number): boolean {
 function checkQueue(s: Settings): void {
   if (s.has('wait') && !s.whole('wait')) return;
   if (s.first('wait')) {
-    if (!s.has('queue')) s.set('queue', DEFAULT_QUEUE);
     s.refuse('block', 'beside a wait', 'without a wait: a caller that waits does not exceed the rate');
   } else if (!s.means('wait')) {
     for (const name of ['queue', 'order']) {
@@ -73,40 +64,35 @@ function checkCalendar(s: Settings): void {
   }
 }
 
-export const limit: Mechanism = {
-  row: LIMIT,
-  check(s) {
-    checkCalendar(s);
-    const algorithm = Number(s.first('algorithm'));
-    let rated = s.whole('rate') && (!s.has('warm_up') || s.whole('warm_up'));
-    let place = 'rate';
-    if (s.first('warm_up.over') > MAX_WARM_UP) s.wrong('warm_up.over', 'a duration of at most 720h');
-    if (!s.has('block.after')) s.set('block.after', 1);
-    if (!s.has('warm_up.factor')) s.set('warm_up.factor', DEFAULT_FACTOR);
-    if (algorithm !== ALGORITHM_TOKEN_BUCKET) {
-      for (const name of ['burst', 'warm_up']) {
-        s.refuse(name, `beside ${ALGORITHMS[algorithm]}`, 'beside token-bucket alone');
-      }
-      s.set('burst', 0);
-      s.set('warm_up.over', 0n);
-    } else if (s.has('burst')) {
-      rated &&= s.whole('burst');
-      place = 'burst';
+/** What depends on the algorithm, the classes, the charge and the wait. */
+export function check(s: Settings): void {
+  checkCalendar(s);
+  const algorithm = Number(s.first('algorithm'));
+  let rated = s.whole('rate') && (!s.has('warm_up') || s.whole('warm_up'));
+  let place = 'rate';
+  if (algorithm !== ALGORITHM_TOKEN_BUCKET) {
+    for (const name of ['burst', 'warm_up']) {
+      s.refuse(name, `beside ${ALGORITHMS[algorithm]}`, 'beside token-bucket alone');
     }
-    if (rated && algorithm === ALGORITHM_SLIDING_LOG && s.first('rate') > LOG) {
-      s.wrong('rate', `a count of at most ${LOG} beside sliding-log, which keeps a mark for each admission`);
-    } else if (rated && !fits(s, algorithm)) {
-      s.wrong(place, TOO_SLOW);
-    }
-    if (rated && s.whole('cost') && s.first('cost') > atOnce(s, s.first('rate'))) {
-      const most = algorithm === ALGORITHM_TOKEN_BUCKET ? 'burst' : 'count of rate';
-      s.wrong('cost', `a cost, also as a default, of at most the ${most}; a greater one is always refused`);
-    }
-    if (s.has('rates') && !s.has('class')) s.need('class', 'the attribute whose values are the classes');
-    else if (!s.has('rates') && !s.means('rates')) s.refuse('class', 'without rates', 'beside rates');
-    if (!s.first('charge') && (!s.has('charge') || s.whole('charge'))) {
-      s.refuse('settle_max', 'beside charge: start', 'beside charge: settle or charge: end');
-    }
-    checkQueue(s);
-  },
-};
+    s.set('burst', 0);
+    s.set('warm_up.over', 0n);
+  } else if (s.has('burst')) {
+    rated &&= s.whole('burst');
+    place = 'burst';
+  }
+  if (rated && algorithm === ALGORITHM_SLIDING_LOG && s.first('rate') > LOG) {
+    s.wrong('rate', `a count of at most ${LOG} beside sliding-log, which keeps a mark for each admission`);
+  } else if (rated && !fits(s, algorithm)) {
+    s.wrong(place, TOO_SLOW);
+  }
+  if (rated && s.whole('cost') && s.first('cost') > atOnce(s, s.first('rate'))) {
+    const most = algorithm === ALGORITHM_TOKEN_BUCKET ? 'burst' : 'count of rate';
+    s.wrong('cost', `a cost, also as a default, of at most the ${most}; a greater one is always refused`);
+  }
+  if (s.has('rates') && !s.has('class')) s.need('class', 'the attribute whose values are the classes');
+  else if (!s.has('rates') && !s.means('rates')) s.refuse('class', 'without rates', 'beside rates');
+  if (!s.first('charge') && (!s.has('charge') || s.whole('charge'))) {
+    s.refuse('settle_max', 'beside charge: start', 'beside charge: settle or charge: end');
+  }
+  checkQueue(s);
+}
