@@ -114,7 +114,7 @@ func decoder[S any](f *testing.F, cell reducer.Cell[S], folders ...string) {
 	fresh := reducer.ValuesOf(cell).AppendState(nil, reducer.ValuesOf(cell).Init(5))
 	f.Add(fresh, uint64(2))
 	for _, folder := range folders {
-		paths, err := filepath.Glob(filepath.Join("..", "core", filepath.FromSlash(folder), "golden", "*.hex"))
+		paths, err := filepath.Glob(filepath.Join("../../../core", filepath.FromSlash(folder), "golden", "*.hex"))
 		if err != nil || len(paths) == 0 {
 			f.Fatalf("no golden states in %s (%v)", folder, err)
 		}
