@@ -14,7 +14,7 @@ import (
 // emitter emits the events of a mechanism alone. While it has no listener, an event costs
 // one load.
 type emitter struct {
-	listeners runner.Listeners[Event]
+	listeners runner.Listeners
 	settings  *settings // nil for a zero mechanism, which has no events
 	step      string
 }

@@ -22,7 +22,6 @@ type Option func(*settings)
 // settings are shared by all that one constructor makes. They are immutable.
 type settings struct {
 	runner.Settings
-	logger   *slog.Logger
 	attach   func(*emitter) // adds the listener of WithLogger; nil for none
 	classify func(error) reducer.Outcome
 	shared   *runner.Mechanisms // of WithMechanisms, nil for none
@@ -74,12 +73,14 @@ func newSettings(made string, effective optionSet, options []Option) (*settings,
 // applied returns the settings that the options make.
 func applied(options []Option) *settings {
 	s := &settings{}
-	s.API = s
 	s.Seed = rand.Uint64() // jitter differs between processes and needs no secret
 	for _, option := range options {
 		if option != nil {
 			option(s)
 		}
+	}
+	if s.given&optionClassifies != 0 {
+		s.Meaning = s.meaning
 	}
 	return s
 }
@@ -104,7 +105,7 @@ func WithSeed(seed uint64) Option {
 // debug. Default: none, and slog.Default for those panics.
 func WithLogger(logger *slog.Logger) Option {
 	return func(s *settings) {
-		s.logger, s.given, s.attach = logger, s.given|optionLogger, nil
+		s.Logger, s.given, s.attach = logger, s.given|optionLogger, nil
 		if logger != nil {
 			s.attach = func(m *emitter) { m.listen(logs(logger), loggedKinds()) }
 		}

@@ -212,7 +212,7 @@ func TestConfiguredOnTheFastPath(t *testing.T) {
 	}
 }
 
-// A budget of tokens counts the successes of the fast path, as it counts those of other
+// A token-bucket budget counts the successes of the fast path, as it counts those of other
 // calls.
 func TestFastPathReturnsTokens(t *testing.T) {
 	bubble(t, func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -130,9 +131,6 @@ func (f *facts) api(folder string, names ...string) string {
 // and entries of types.
 func (f *facts) js(file string, names ...string) string {
 	src, err := os.ReadFile("js/src/" + file)
-	if os.IsNotExist(err) {
-		return "-"
-	}
 	require.NoError(f.t, err)
 	var have []string
 	for _, name := range names {
@@ -208,7 +206,7 @@ func (f *facts) mechanisms() []string {
 		"npm, slim entry", "module, alone", "filter, `worker`", "filter, `process`")
 	entries, err := os.ReadFile("js/package.json")
 	require.NoError(f.t, err)
-	rows, err := os.ReadFile("js/src/reader/table.ts")
+	rows, err := os.ReadFile("js/src/generated/table.ts")
 	require.NoError(f.t, err)
 	titles := map[mechanism.Kind][3]string{ // Go, npm, entry
 		mechanism.Limit: {"Limiter", "rateLimiter", "limiter"}, mechanism.Breaker: {"Breaker", "circuitBreaker", "breaker"}, mechanism.Bulkhead: {"Bulkhead", "bulkhead", "bulkhead"},
@@ -220,7 +218,7 @@ func (f *facts) mechanisms() []string {
 		require.True(f.t, known, "a mechanism without names: %s", k)
 		step := example(k)
 		library, decides := f.library(step)
-		keyed := map[mechanism.Kind]string{mechanism.Limit: "keyed.ts", mechanism.Breaker: "keyed-breaker.ts", mechanism.Bulkhead: "keyed-bulkhead.ts"}[k]
+		keyed := map[mechanism.Kind]string{mechanism.Limit: "cells/keyed.ts", mechanism.Breaker: "cells/keyed-breaker.ts", mechanism.Bulkhead: "cells/keyed-bulkhead.ts"}[k]
 		by := "-"
 		if keyed != "" {
 			by = f.js(keyed, "Keyed"+map[mechanism.Kind]string{mechanism.Limit: "RateLimiter", mechanism.Breaker: "CircuitBreaker", mechanism.Bulkhead: "Bulkhead"}[k])
@@ -251,7 +249,7 @@ var settingName = regexp.MustCompile(`(\w+): `)
 // reader returns the reader of documents of the npm package.
 func (f *facts) reader() string {
 	var all strings.Builder
-	for _, pattern := range []string{"js/src/reader/*.ts", "js/src/reader/mechanisms/*.ts"} {
+	for _, pattern := range []string{"js/src/generated/table.ts", "js/src/reader/*.ts", "js/src/reader/mechanisms/*.ts"} {
 		files, err := filepath.Glob(pattern)
 		require.NoError(f.t, err)
 		for _, file := range files {
@@ -334,23 +332,23 @@ func (f *facts) features() []string {
 	filter := func(words, file, test string) string {
 		return f.by(words, "proxywasm/host/filtertest/"+file, test)
 	}
-	add("events", f.api(".", "Pipeline.Listen", "Set.Listen"), serve("of the admin address", "operate_test.go", "TestEventStream"), f.js("observable.ts", "on"), filter("counters alone", "eval_test.go", "TestWorkerAsEval"), f.api("wasm/host", "Pipeline.Batch"))
+	add("events", f.api(".", "Pipeline.Listen", "Set.Listen"), serve("of the admin address", "operate_test.go", "TestEventStream"), f.js("base/observable.ts", "on"), filter("counters alone", "eval_test.go", "TestWorkerAsEval"), f.api("wasm/host", "Pipeline.Batch"))
 	add("metrics", f.api(".", "Metrics.Snapshot"), serve("`/metrics`", "observability_test.go", "TestMetricsAreDocumented"), f.js("opentelemetry.ts", "instrument"), filter("counters of Envoy", "eval_test.go", "TestProcessAsEval"), "-")
 	add("traces that `replay` reads", f.api(".", "Pipeline.Trace", "Set.Trace"), serve("`--trace`", "trace_test.go", "TestTrace"), f.jsTrace(), f.filterTrace(), "-")
-	add("state of a cell", f.api(".", "Pipeline.State", "Handle.State"), serve("`sluice ctl`", "operate_test.go", "TestOperateKeys"), f.js("step.ts", "state", "counts", "peek"), filter("`x-sluice-trace`", "trace_test.go", "TestTraceOnRequest"), f.api("wasm/host", "Cell.State"))
-	add("snapshots", f.api(".", "Pipeline.Snapshot", "Pipeline.Restore"), serve("`--state`", "state_test.go", "TestStateOutlivesARestart"), f.js("pipeline.ts", "snapshot", "restore"), "-", f.api("wasm/host", "Pipeline.Save", "Pipeline.Load"))
-	add("another policy while it runs", f.api(".", "Pipeline.Configure", "Set.Reload"), serve("the file, SIGHUP", "serve_test.go", "TestReload"), f.js("pipeline.ts", "configure"), filter("a push", "life_test.go", "TestPushWhileItRuns"), f.api("wasm/host", "Pipeline.Configure"))
+	add("state of a cell", f.api(".", "Pipeline.State", "Handle.State"), serve("`sluice ctl`", "operate_test.go", "TestOperateKeys"), f.js("pipeline/step.ts", "state", "counts", "peek"), filter("`x-sluice-trace`", "trace_test.go", "TestTraceOnRequest"), f.api("wasm/host", "Cell.State"))
+	add("snapshots", f.api(".", "Pipeline.Snapshot", "Pipeline.Restore"), serve("`--state`", "state_test.go", "TestStateOutlivesARestart"), f.js("pipeline/pipeline.ts", "snapshot", "restore"), "-", f.api("wasm/host", "Pipeline.Save", "Pipeline.Load"))
+	add("another policy while it runs", f.api(".", "Pipeline.Configure", "Set.Reload"), serve("the file, SIGHUP", "serve_test.go", "TestReload"), f.js("pipeline/pipeline.ts", "configure"), filter("a push", "life_test.go", "TestPushWhileItRuns"), f.api("wasm/host", "Pipeline.Configure"))
 	add("`configure` of a mechanism alone", f.api(".", "Limiter.Configure", "Breaker.Configure", "Bulkhead.Configure", "Retrier.Configure", "KeyedLimiter.Configure"), "-", f.jsConfigures(), "-", f.api("wasm/host", "Cell.Adopt"))
-	add("handles of a step", f.api(".", "Handle.Reset", "Handle.Block", "Handle.Drain", "Handle.Configure", "Handle.Transition"), serve("`sluice ctl`", "operate_test.go", "TestOperateBreaker"), f.js("step.ts", "reset", "evict", "transition", "drain", "block", "configure"), "-", f.api("wasm/host", "Cell.Step"))
-	add("what an attempt knows", f.api(".", "AttemptOf", "AttemptInfoOf"), f.api("bindings/nethttp", "WithRequest", "Info"), f.js("attempt.ts", "attempt", "hedge", "signal", "deadline", "lastError", "elapsed"), "-", "-")
-	add("renewal of a lease", f.api(".", "Renew", "Place.Renew"), "-", f.js("attempt.ts", "renew"), filter("`process`: by a tick", "wait_test.go", "TestWaitsAndDeadWorker"), f.api("wasm/host", "Pipeline.Renew"))
-	add("what a call has used", f.api(".", "Used", "Call.Used"), "by the handler, in Go", f.js("attempt.ts", "used"), "-", f.api("wasm/host", "Pipeline.Done"))
+	add("handles of a step", f.api(".", "Handle.Reset", "Handle.Block", "Handle.Drain", "Handle.Configure", "Handle.Transition"), serve("`sluice ctl`", "operate_test.go", "TestOperateBreaker"), f.js("pipeline/step.ts", "reset", "evict", "transition", "drain", "block", "configure"), "-", f.api("wasm/host", "Cell.Step"))
+	add("what an attempt knows", f.api(".", "AttemptOf", "AttemptInfoOf"), f.api("bindings/nethttp", "WithRequest", "Info"), f.js("pipeline/attempt.ts", "attempt", "hedge", "signal", "deadline", "lastError", "elapsed"), "-", "-")
+	add("renewal of a lease", f.api(".", "Renew", "Place.Renew"), "-", f.js("pipeline/attempt.ts", "renew"), filter("`process`: by a tick", "wait_test.go", "TestWaitsAndDeadWorker"), f.api("wasm/host", "Pipeline.Renew"))
+	add("what a call has used", f.api(".", "Used", "Call.Used"), "by the handler, in Go", f.js("pipeline/attempt.ts", "used"), "-", f.api("wasm/host", "Pipeline.Done"))
 	add("soft timeouts told", f.by("yes", "internal/proof/apitest/timeout_test.go", f.find("internal/proof/apitest/timeout_test.go", "Soft")), "as Go", f.jsTests("soft:"), f.filter("process", "timeout: {after: 1s, soft: 500ms}"), "yes")
 	add("hedges", f.by("yes", "internal/proof/apitest/hedge_test.go", f.find("internal/proof/apitest/hedge_test.go", "Hedge")), http("requests without a body, or with one that is kept", "hedge_test.go", f.find("bindings/nethttp/hedge_test.go", "Hedge")), f.by("yes", "js/test/hedge.test.ts", "hedge"), f.filter("process", "hedge: {after: 1s}"), "yes")
-	add("fallback", f.api(".", "FallbackOf", "Pipeline.Fallback", "OrElse"), http("status and body", "handler_test.go", "TestHandlerFallback"), f.js("pipeline-options.ts", "fallback"), filter("status and body", "exchanges_test.go", "TestExchanges"), "-")
+	add("fallback", f.api(".", "FallbackOf", "Pipeline.Fallback", "OrElse"), http("status and body", "handler_test.go", "TestHandlerFallback"), f.js("pipeline/options.ts", "fallback"), filter("status and body", "exchanges_test.go", "TestExchanges"), "-")
 	add("a place is held to the end of the body", f.api(".", "Hold", "Extend"), http("yes", "body_test.go", "TestRequestBodyIsClosedOnce"), f.by("yes", "js/test/body.test.ts", "body"), filter("yes", "wait_test.go", "TestWaitsForPlaces"), "-")
 	add("a body is sent again", "-", http("up to 64 KiB", "body_test.go", "TestBodyIsSentAgain"), f.by("yes", "js/test/fetch.test.ts", "body"), "-", "-")
-	add("admission in two phases", f.api(".", "Pipeline.Begin"), "-", f.js("pipeline.ts", "tryAcquire", "acquire"), "-", f.api("wasm/host", "Pipeline.Begin"))
+	add("admission in two phases", f.api(".", "Pipeline.Begin"), "-", f.js("pipeline/pipeline.ts", "tryAcquire", "acquire"), "-", f.api("wasm/host", "Pipeline.Begin"))
 	add("mechanisms that policies share", f.api(".", "WithMechanisms", "Load"), "as Go", f.by("`policies`", "js/test/policies.test.ts", "policies"), filter("yes", "shared_test.go", "TestSharedMechanism"), f.api("wasm/host", "Pipeline.Join"))
 	add("shadow", f.by("yes", "internal/proof/apitest/shadow_test.go", "TestShadowDecidesIdentically"), "as Go", f.by("yes", "js/test/pipeline.test.ts", "shadow"), filter("yes", "eval_test.go", "TestWorkerAsEval"), "yes")
 	add("conditions, `allow`, `deny`, `enforce`", f.by("yes", "internal/proof/apitest/conditions_test.go", f.find("internal/proof/apitest/conditions_test.go", "")), http("yes", "conditions_test.go", f.find("bindings/nethttp/conditions_test.go", "")), f.by("yes", "js/test/conditions.test.ts", "when"), filter("yes", "eval_test.go", "TestProcessAsEval"), "yes")
@@ -379,12 +377,13 @@ func (f *facts) read(file string) string {
 
 // sources returns all of js/src.
 func (f *facts) sources() string {
-	files, err := filepath.Glob("js/src/*.ts")
-	require.NoError(f.t, err)
 	var all strings.Builder
-	for _, file := range files {
-		all.WriteString(f.read(file))
-	}
+	require.NoError(f.t, filepath.WalkDir("js/src", func(file string, entry fs.DirEntry, err error) error {
+		if err == nil && strings.HasSuffix(file, ".ts") {
+			all.WriteString(f.read(file))
+		}
+		return err
+	}))
 	return all.String()
 }
 
@@ -400,7 +399,7 @@ func (f *facts) jsTrace() string {
 func (f *facts) jsConfigures() string {
 	var have []string
 	for _, one := range []string{"limiter", "breaker", "bulkhead"} {
-		if f.js(one+".ts", "configure") != "-" {
+		if f.js("cells/"+one+".ts", "configure") != "-" {
 			have = append(have, one)
 		}
 	}

@@ -193,7 +193,7 @@ var (
 		return of(must(budget.New(c.budget)), 0, func(s *budget.State) view { return view{last: s.Last, begun: s.Begun} })
 	}}
 
-	tokens = machine{name: "retry budget of tokens", kind: tokenBudgets, draw: drawTokens, make: func(c config) subject {
+	tokens = machine{name: "token-bucket retry budget", kind: tokenBudgets, draw: drawTokens, make: func(c config) subject {
 		return of(must(budget.New(c.budget)), 0, func(*budget.State) view { return view{} })
 	}}
 
@@ -371,7 +371,7 @@ func bucketOf(s subject) tokenbucket.State { return s.(*erased[limiter.State]).s
 // nudge shifts the marks of a limiter's counts: a small defect.
 func nudge(s subject, by time.Duration) {
 	e := s.(*erased[limiter.State])
-	e.state = e.cell.Shift(e.state, by)
+	e.state = reducer.ValuesOf(e.cell).Shift(e.state, by)
 }
 
 // used is a settle of a limiter by which so many permits were used without an

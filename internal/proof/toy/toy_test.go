@@ -28,8 +28,11 @@ var edits = []edit{
 	{"core/mechanisms/mechanisms.go", "	case hedge.Config:\n		c = c.WithDefaults()\n", "	case quota.Config:\n		p.Config, p.Traits = c, quota.Traits\n		p.Maker, err = quota.Cells(c)\n	case hedge.Config:\n		c = c.WithDefaults()\n"},
 }
 
-// sluice builds the command with the toy in it, and leaves the repository as it is.
-func sluice(t *testing.T) (binary string) {
+// sluice builds the command with the toy in it.
+func sluice(t *testing.T) (binary string) { return build(t, "cmd/sluice") }
+
+// build builds a command of a folder with the toy in it, and leaves the repository as it is.
+func build(t *testing.T, folder string) (binary string) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("it builds the command")
@@ -60,9 +63,9 @@ func sluice(t *testing.T) (binary string) {
 	require.NoError(t, err)
 	file := filepath.Join(dir, "overlay.json")
 	require.NoError(t, os.WriteFile(file, overlay, 0o600))
-	binary = filepath.Join(dir, "sluice")
+	binary = filepath.Join(dir, "command")
 	build := exec.Command("go", "build", "-overlay", file, "-o", binary, ".")
-	build.Dir = filepath.Join(root, "cmd/sluice")
+	build.Dir = filepath.Join(root, folder)
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, string(out))
 	return binary

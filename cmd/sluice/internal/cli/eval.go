@@ -229,7 +229,7 @@ func (f *evalFlags) decider(ctx context.Context, of []policy.Policy) (func(io.Re
 	}, nil
 }
 
-// output stores the error of a writer, to distinguish it from that of a reader.
+// output stores the error of a writer, to distinguish it from the error of a reader.
 type output struct {
 	to  io.Writer
 	err error

@@ -290,7 +290,7 @@ func words(text string) (list []string, err error) {
 	}
 }
 
-// The names that servers give to the fields of a log in JSON. A name with a dot is that of
+// The names that servers give to the fields of a log in JSON. A name with a dot is the name of
 // a field in an object.
 var (
 	timeNames     = []string{"time", "ts", "timestamp", "@timestamp", "time_iso8601", "start_time", "time_local", "msec"}
@@ -351,7 +351,7 @@ func parseJSON(text string) (q request, err error) {
 		q.took = seconds(number / 1e3)
 	}
 	q.took = max(0, q.took)
-	// sluice serve writes the time of the beginning, and most others that of the end.
+	// sluice serve writes the time of the beginning, and most others the time of the end.
 	_, own := all["seconds"]
 	q.atEnd = !own && textOf(all, []string{"start_time"}) == ""
 	return q, nil

@@ -162,7 +162,7 @@ type group struct {
 	text    []byte
 }
 
-// machines are those of a run, in the order in which they were made.
+// machines has the machines of a run, in the order in which they were made.
 type machines struct {
 	epoch  func() time.Duration // of the recording
 	order  []*Machine

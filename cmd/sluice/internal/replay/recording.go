@@ -30,7 +30,7 @@ var Formats = []string{Auto, Trace, Events, Common, Combined, JSON}
 
 // Call is a recorded call.
 type Call struct {
-	// ID is that of the recording in JSON, or the number of the line of an access log,
+	// ID is the id of the recording in JSON, or the number of the line of an access log,
 	// with the name of the file in front where there are several.
 	ID string
 	// Policy is the name of the policy under which the call was recorded, empty where the
@@ -122,8 +122,8 @@ type Options struct {
 	Format string
 	// Strict ends at the first bad line.
 	Strict bool
-	// Start says that the time of an access log is that of the beginning of a request;
-	// End that of its end. Neither: what is usual for the format.
+	// Start says that the time of an access log is the beginning of a request;
+	// End its end. Neither: what is usual for the format.
 	Start, End bool
 	// Together leaves the requests of an access log whose times are whole seconds at the
 	// beginning of their second. Without it they are spread over the second evenly.
@@ -305,7 +305,7 @@ func nameOf(id string) string {
 	return name
 }
 
-// policyOf returns the policy that an id names: that of the prefix, or the only one.
+// policyOf returns the policy that an id names: the one of the prefix, or the only one.
 func (l *loader) policyOf(id string) string {
 	if name := nameOf(id); l.prefixes[name] {
 		return name
@@ -325,7 +325,7 @@ func (l *loader) event(e *trace.Event) {
 	switch e.Op {
 	case "call":
 		// A log without decisions does not say when a call is over, so an id that is used
-		// again is that of another call.
+		// again belongs to another call.
 		it.call = len(l.Calls)
 		l.live[e.ID] = it.call
 		c := Call{ID: e.ID, Policy: it.policy, Route: routeOf(e), Event: *e, seq: l.seq}
@@ -419,7 +419,7 @@ func (l *loader) decision(d *trace.Decision) {
 			l.cut(a, d.At)
 		}
 	case "retry":
-		// A timeout above a hedge names one attempt and cuts all those of the round.
+		// A timeout above a hedge names one attempt and cuts all attempts of the round.
 		for a := c.running(0); a != nil; a = c.running(0) {
 			l.cut(a, d.At)
 		}
