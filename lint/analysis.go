@@ -16,7 +16,7 @@ import (
 type analysis struct {
 	policy *document.Policy
 	steps  []pipeline.Step
-	rows   []*mechanism.Row  // of the steps
+	rows   []*mechanism.Row // of the steps
 	facts  []*mechanism.Facts
 	docs   []*mechanism.Docs
 	// retry is the index of the step that repeats calls in more than one attempt, -1 for none.

@@ -7,7 +7,7 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// Row has what readers of documents, lint, and hosts need to know of one mechanism. A
+// Row has what readers of documents need to know of one mechanism, and its traits. A
 // mechanism's folder has its row; package mechanisms lists them. Texts for people
 // that no runtime needs are in Docs.
 type Row struct {

@@ -21,8 +21,9 @@ type calls struct{}
 func (calls) Ended(reducer.Outcome, context.Context, time.Duration) {}
 
 func main() {
-	parsed, err := policy.ParseOne("toy.yaml", []byte("name: toy\nsteps: [quota: 5]"))
+	parsed, err := policy.ParseOne("toy.yaml", []byte("steps: [quota: 5]"))
 	check(err)
+	parsed.Name = "toy"
 	p, err := sluice.New(parsed.Policy)
 	check(err)
 	sources := policymeter.Sources[calls]{Make: func(string) calls { return calls{} }}
