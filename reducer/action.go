@@ -55,7 +55,8 @@ const (
 	// of latency, a load in parts per million). Permit names the attempt that it
 	// was measured on, if there is one.
 	Observe
-	// Configure applies a new configuration to a state that Adopt has taken over.
+	// Configure applies a new configuration to a state that Inherit has taken over. No driver sends
+	// it: Inherit does all that a change of settings does today, and machines answer Done or Stale.
 	Configure
 )
 
