@@ -101,8 +101,8 @@ const (
 	DefaultOverShare = 600000 // millionths
 )
 
-// fill sets the defaults of the row that depend on no other value.
-func (c *Config) fill() {
+// filled returns the configuration with the defaults of the row that depend on no other value.
+func (c Config) filled() Config {
 	if c.Minimum == 0 {
 		c.Minimum = DefaultMinimum
 	}
@@ -118,6 +118,7 @@ func (c *Config) fill() {
 	if c.Over == 0 && !c.OverShare.Positive() {
 		c.OverShare = reducer.Millionths(DefaultOverShare)
 	}
+	return c
 }
 
 // check adds what is wrong with the ranges of the settings, and where nothing is, with the

@@ -107,14 +107,15 @@ const (
 	DefaultRampFrom = 100000 // millionths
 )
 
-// fill sets the defaults of the row that depend on no other value.
-func (c *Config) fill() {
+// filled returns the configuration with the defaults of the row that depend on no other value.
+func (c Config) filled() Config {
 	if c.Probes == 0 {
 		c.Probes = DefaultProbes
 	}
 	if c.RampOver != 0 && !c.RampFrom.Positive() {
 		c.RampFrom = reducer.Millionths(DefaultRampFrom)
 	}
+	return c
 }
 
 // check adds what is wrong with the ranges of the settings, and where nothing is, with the

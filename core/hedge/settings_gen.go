@@ -71,11 +71,12 @@ const (
 	DefaultMax = 1
 )
 
-// fill sets the defaults of the row that depend on no other value.
-func (c *Config) fill() {
+// filled returns the configuration with the defaults of the row that depend on no other value.
+func (c Config) filled() Config {
 	if c.Max == 0 {
 		c.Max = DefaultMax
 	}
+	return c
 }
 
 // check adds what is wrong with the ranges of the settings, and where nothing is, with the

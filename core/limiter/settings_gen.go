@@ -147,8 +147,8 @@ const (
 	DefaultFactor = 3
 )
 
-// fill sets the defaults of the row that depend on no other value.
-func (c *Config) fill() {
+// filled returns the configuration with the defaults of the row that depend on no other value.
+func (c Config) filled() Config {
 	if c.Wait != 0 && c.Queue == 0 {
 		c.Queue = DefaultQueue
 	}
@@ -158,6 +158,7 @@ func (c *Config) fill() {
 	if c.WarmUp.Over != 0 && c.WarmUp.Factor == 0 {
 		c.WarmUp.Factor = DefaultFactor
 	}
+	return c
 }
 
 // check adds what is wrong with the ranges of the settings, and where nothing is, with the

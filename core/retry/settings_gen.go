@@ -60,11 +60,12 @@ const (
 	DefaultAttempts = 3
 )
 
-// fill sets the defaults of the row that depend on no other value.
-func (c *Config) fill() {
+// filled returns the configuration with the defaults of the row that depend on no other value.
+func (c Config) filled() Config {
 	if c.Attempts == 0 {
 		c.Attempts = DefaultAttempts
 	}
+	return c
 }
 
 // check adds what is wrong with the ranges of the settings, and where nothing is, with the
