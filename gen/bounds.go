@@ -39,7 +39,7 @@ func (s *source) bounds() {
 
 // bound writes the check of a range. Where a value is needed, it is not the zero value.
 func (s *source) bound(one *setting, needed bool) {
-	if one.ByHand {
+	if one.ByHand || s.bounded(one, mechanism.AtMost) && (!needed || s.bounded(one, mechanism.AtLeast)) {
 		return
 	}
 	least := 0
@@ -76,6 +76,14 @@ func (s *source) bound(one *setting, needed bool) {
 		s.printf("e.Duration(%[2]s < 0 || (%[2]s > 0) == %[3]s.Positive(), %[1]q, %[2]s, \"more than 0, or a share in its place\")\n", one.Name, over, share)
 		s.printf("e.PartOf(%q, %s, 0, 1000000)\n", one.Name, share)
 	}
+}
+
+// bounded reports whether a relation with another number, which is in its own range, bounds a number.
+func (s *source) bounded(one *setting, op mechanism.Op) bool {
+	return one.Is.Type == mechanism.Count && slices.ContainsFunc(s.relations, func(r mechanism.Relation) bool {
+		other := s.named[r.Than]
+		return r.Setting == one.Name && r.Op == op && other != nil && other.Is.Type == mechanism.Count && other.Is.Most <= one.Is.Most && other.Is.Least >= one.Is.Least
+	})
 }
 
 // millionths returns the number of a share as a document has it.

@@ -124,7 +124,6 @@ func (c Config) filled() Config {
 // check adds what is wrong with the ranges of the settings, and where nothing is, with the
 // relations between them.
 func (c *Config) check(e *reducer.ConfigErrors) {
-	e.Within("initial", c.Initial, 1, 10000)
 	e.Within("minimum", c.Minimum, 1, 10000)
 	e.Within("maximum", c.Maximum, 1, 10000)
 	e.Within("increase", c.Increase, 1, 100)

@@ -100,8 +100,7 @@ func (c *Config) validate() error {
 		_, err := backoff.New(c.Open)
 		e.Add(err)
 	}
-	e.Share(c.RampOver > 0 && !c.RampFrom.Positive(), "ramp.from", c.RampFrom, "more than 0% and less than 100%")
-	e.Share(c.RampOver == 0 && c.RampFrom.Positive(), "ramp.from", c.RampFrom, "nothing without ramp.over")
+	e.Share((c.RampOver > 0) != c.RampFrom.Positive(), "ramp.from", c.RampFrom, "more than 0% and less than 100% beside ramp.over, nothing without it")
 	return e.Err()
 }
 

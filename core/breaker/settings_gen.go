@@ -137,7 +137,6 @@ func (c *Config) check(e *reducer.ConfigErrors) {
 	e.PartOf("slow.rate", c.SlowRate, 0, 1000000)
 	e.Within("slow.consecutive", c.SlowConsecutive, 0, 10000)
 	e.Within("probes", c.Probes, 1, 1000)
-	e.Within("successes", c.Successes, 0, 1000)
 	e.Lasts("half_open_max", c.HalfOpenMax, 0)
 	e.Count(c.Initial > 5, "initial", uint64(c.Initial), "closed, open, half-open, forced-open, forced-closed or metrics-only")
 	e.Lasts("obey_retry_after", c.ObeyRetryAfter, 0)

@@ -84,7 +84,6 @@ func (c Config) filled() Config {
 func (c *Config) check(e *reducer.ConfigErrors) {
 	e.Within("max", c.Max, 0, 10)
 	e.Within("samples", c.Samples, 0, 10000)
-	e.Within("minimum", c.Minimum, 0, 10000)
 	if len(*e) > 0 {
 		return
 	}
