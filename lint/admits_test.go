@@ -7,7 +7,6 @@ import (
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/limiter"
-	"github.com/sluice-go/sluice/lint"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -34,7 +33,7 @@ func TestAdmits(t *testing.T) {
 			slack := [...]uint64{0, 1, 2, 0, 0}[c.Algorithm]
 			// A window that needs one before it must lie within the horizon.
 			for w := range horizon - int(c.Period) {
-				most := lint.Admits(c, time.Duration(w))
+				most := c.Admits(time.Duration(w))
 				if got[w] > most || got[w]+slack < most {
 					t.Errorf("window of %dns: got %d, bound %d", w, got[w], most)
 				}
@@ -105,7 +104,7 @@ func TestAdmitsExtremes(t *testing.T) {
 		{limiter.Config{Algorithm: limiter.LeakyBucket, Count: 10, Period: time.Second}, time.Second, 11},
 		{limiter.Config{Algorithm: limiter.LeakyBucket, Count: 10, Period: time.Second}, 0, 1},
 	} {
-		if got := lint.Admits(test.config, test.window); got != test.want {
+		if got := test.config.Admits(test.window); got != test.want {
 			t.Errorf("%+v in %s: got %d, want %d", test.config, test.window, got, test.want)
 		}
 	}

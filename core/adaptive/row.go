@@ -31,7 +31,13 @@ func Row() *mechanism.Row {
 			{Name: "lease", Type: mechanism.Duration, Least: 1},
 			{Name: "cost", Type: mechanism.Cost, Least: 1, Most: MaxLimit},
 		},
-		New:     func() mechanism.Draft { return &draft{} },
+		New: func() mechanism.Draft { return &draft{} },
+	}
+}
+
+// Facts are what programs that run the mechanism need to know.
+func Facts() *mechanism.Facts {
+	return &mechanism.Facts{
 		Reasons: []reducer.Reason{reducer.ReasonFull},
 		Lease:   func(c mechanism.Config) time.Duration { return c.(Config).Lease },
 		Envoy:   "the filter adaptive_concurrency of Envoy adapts a limit of concurrent requests",

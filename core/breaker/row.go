@@ -45,7 +45,13 @@ func Row() *mechanism.Row {
 				{Name: "from", Type: mechanism.Share},
 			}},
 		},
-		New:     func() mechanism.Draft { return &draft{} },
+		New: func() mechanism.Draft { return &draft{} },
+	}
+}
+
+// Facts are what programs that run the mechanism need to know.
+func Facts() *mechanism.Facts {
+	return &mechanism.Facts{
 		Reasons: []reducer.Reason{reducer.ReasonOpen, reducer.ReasonProbes},
 		Slow:    func(c mechanism.Config) time.Duration { return c.(Config).SlowOver },
 	}

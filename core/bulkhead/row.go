@@ -29,7 +29,13 @@ func Row() *mechanism.Row {
 			{Name: "lease", Type: mechanism.Duration, Least: 1},
 			{Name: "cost", Type: mechanism.Cost, Least: 1, Most: MaxConcurrent},
 		},
-		New:     func() mechanism.Draft { return &draft{} },
+		New: func() mechanism.Draft { return &draft{} },
+	}
+}
+
+// Facts are what programs that run the mechanism need to know.
+func Facts() *mechanism.Facts {
+	return &mechanism.Facts{
 		Reasons: []reducer.Reason{reducer.ReasonFull},
 		Queue: func(c mechanism.Config) mechanism.Queue {
 			b := c.(Config)

@@ -32,8 +32,14 @@ func Row() *mechanism.Row {
 			}},
 		},
 		New:       func() mechanism.Draft { return &draft{} },
-		Envoy:     "the filter fault of Envoy injects delays and aborts",
 		Stateless: func(mechanism.Config) string { return "on a chaos, which keeps no state" },
+	}
+}
+
+// Facts are what programs that run the mechanism need to know.
+func Facts() *mechanism.Facts {
+	return &mechanism.Facts{
+		Envoy: "the filter fault of Envoy injects delays and aborts",
 	}
 }
 

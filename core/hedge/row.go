@@ -25,14 +25,20 @@ func Row() *mechanism.Row {
 			{Name: "budget", Type: mechanism.Budget},
 			{Name: "methods", Type: mechanism.Methods},
 		},
-		New:   func() mechanism.Draft { return &draft{} },
-		Envoy: "hedge_policy of an Envoy route hedges requests",
+		New: func() mechanism.Draft { return &draft{} },
 		Stateless: func(c mechanism.Config) string {
 			if h := c.(Config); h.Budgeted || h.Percentile.Positive() {
 				return ""
 			}
 			return "on a hedge without a percentile or a budget, which keeps no state"
 		},
+	}
+}
+
+// Facts are what programs that run the mechanism need to know.
+func Facts() *mechanism.Facts {
+	return &mechanism.Facts{
+		Envoy: "hedge_policy of an Envoy route hedges requests",
 	}
 }
 

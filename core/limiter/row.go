@@ -50,7 +50,13 @@ func Row() *mechanism.Row {
 			}},
 			{Name: "zone", Type: mechanism.Zone, Bit: planZone},
 		},
-		New:     func() mechanism.Draft { return &draft{} },
+		New: func() mechanism.Draft { return &draft{} },
+	}
+}
+
+// Facts are what programs that run the mechanism need to know.
+func Facts() *mechanism.Facts {
+	return &mechanism.Facts{
 		Reasons: []reducer.Reason{reducer.ReasonRate},
 		Queue: func(c mechanism.Config) mechanism.Queue {
 			l := c.(Config)

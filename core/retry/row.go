@@ -24,14 +24,20 @@ func Row() *mechanism.Row {
 			{Name: "budget", Type: mechanism.Budget},
 			{Name: "methods", Type: mechanism.Methods},
 		},
-		New:   func() mechanism.Draft { return &draft{Default()} },
-		Envoy: "retry_policy of an Envoy route repeats requests",
+		New: func() mechanism.Draft { return &draft{Default()} },
 		Stateless: func(c mechanism.Config) string {
 			if c.(Config).Budgeted {
 				return ""
 			}
 			return "on a retry without a budget, which keeps no state"
 		},
+	}
+}
+
+// Facts are what programs that run the mechanism need to know.
+func Facts() *mechanism.Facts {
+	return &mechanism.Facts{
+		Envoy: "retry_policy of an Envoy route repeats requests",
 	}
 }
 

@@ -19,9 +19,15 @@ func Row() *mechanism.Row {
 			{Name: "after", Type: mechanism.Duration, Least: 1, Required: true},
 			{Name: "soft", Type: mechanism.Duration, Least: 1},
 		},
-		Envoy:     "timeout of an Envoy route bounds requests, per_try_timeout of its retry_policy each attempt",
 		New:       func() mechanism.Draft { return &draft{} },
 		Stateless: func(mechanism.Config) string { return "on a timeout, which keeps no state" },
+	}
+}
+
+// Facts are what programs that run the mechanism need to know.
+func Facts() *mechanism.Facts {
+	return &mechanism.Facts{
+		Envoy: "timeout of an Envoy route bounds requests, per_try_timeout of its retry_policy each attempt",
 	}
 }
 

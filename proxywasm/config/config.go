@@ -41,7 +41,7 @@ func Check(file string, doc *document.Document) document.Errors {
 		p := &doc.Policies[i]
 		for j := range p.Steps {
 			kind := p.Steps[j].Config.Kind()
-			row, key := mechanisms.Row(kind), kind.String()
+			facts, key := mechanisms.Facts(kind), kind.String()
 			if p.Steps[j].Mechanism != "" {
 				key = "use"
 			}
@@ -49,12 +49,12 @@ func Check(file string, doc *document.Document) document.Errors {
 				File: file, Line: p.Extras[j].Line, Column: p.Extras[j].Column,
 				Path: document.JoinPath("policies", p.Name) + ".steps[" + strconv.Itoa(j) + "]." + key,
 			}
-			if !performs(row) {
+			if !performs(mechanisms.Row(kind)) {
 				e.Found, e.Allowed = "a step that the filter of a proxy does not perform", performed()
-				if row.Envoy != "" {
-					e.Allowed += "; " + row.Envoy
+				if facts.Envoy != "" {
+					e.Allowed += "; " + facts.Envoy
 				}
-			} else if what, allowed := separate(row, &p.Steps[j]); what != "" && doc.Proxy.State == document.ProcessState {
+			} else if what, allowed := separate(facts, &p.Steps[j]); what != "" && doc.Proxy.State == document.ProcessState {
 				e.Found, e.Allowed = what, allowed+"; or proxy.state worker"
 			} else if n := stateSize(&p.Steps[j]); n > cells.StateSize && doc.Proxy.State == document.ProcessState {
 				e.Found = "a step whose state has up to " + strconv.Itoa(n) + " bytes for each key"
@@ -73,13 +73,13 @@ const leastLease = time.Second
 
 // separate returns what a step has that workers with common cells do not perform, empty for
 // nothing, and what is allowed in its place.
-func separate(row *mechanism.Row, s *pipeline.Step) (found, allowed string) {
-	if row.Lease != nil {
-		if lease := row.Lease(s.Config); lease > 0 && lease < leastLease {
+func separate(facts *mechanism.Facts, s *pipeline.Step) (found, allowed string) {
+	if facts.Lease != nil {
+		if lease := facts.Lease(s.Config); lease > 0 && lease < leastLease {
 			return "a step with the lease " + lease.String(), "a lease of at least " + leastLease.String()
 		}
 	}
-	if row.Queue != nil && row.Queue(s.Config).Newest {
+	if facts.Queue != nil && facts.Queue(s.Config).Newest {
 		return "a step with the order newest, whose queue is one of all workers", "order oldest"
 	}
 	return "", ""
