@@ -35,7 +35,7 @@ var settingsChoices = map[string]int{
 	"lint":                      38,
 	"policy":                    8,
 	"policy/refusals":           1,
-	"proxywasm/cells":           3,
+	"core/shared":               3,
 	"proxywasm/config":          2,
 	"proxywasm/filter":          3,
 	"wasm/abi":                  6,

@@ -10,8 +10,8 @@ import (
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/core/shared"
 	"github.com/sluice-go/sluice/policy/document"
-	"github.com/sluice-go/sluice/proxywasm/cells"
 )
 
 // instead returns what performs a mechanism in place of the filter, and false for one that
@@ -56,9 +56,9 @@ func Check(file string, doc *document.Document) document.Errors {
 				e.Allowed = "limit, breaker and bulkhead" + other
 			} else if what, allowed := separate(&p.Steps[j]); what != "" && doc.Proxy.State == document.ProcessState {
 				e.Found, e.Allowed = what, allowed+"; or proxy.state worker"
-			} else if n := stateSize(&p.Steps[j]); n > cells.StateSize && doc.Proxy.State == document.ProcessState {
+			} else if n := stateSize(&p.Steps[j]); n > shared.StateSize && doc.Proxy.State == document.ProcessState {
 				e.Found = "a step whose state has up to " + strconv.Itoa(n) + " bytes for each key"
-				e.Allowed = "beside per at most " + strconv.Itoa(cells.StateSize) + " bytes; or proxy.state worker"
+				e.Allowed = "beside per at most " + strconv.Itoa(shared.StateSize) + " bytes; or proxy.state worker"
 			} else {
 				continue
 			}
@@ -95,7 +95,7 @@ func stateSize(s *pipeline.Step) int {
 	if len(s.Per) == 0 {
 		return 0
 	}
-	maker := cells.Maker(cells.Form(*s))
+	maker := shared.Maker(shared.Form(*s))
 	if maker == nil {
 		return 0
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
-	"github.com/sluice-go/sluice/proxywasm/cells"
+	"github.com/sluice-go/sluice/core/shared"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -21,7 +21,7 @@ import (
 type process struct {
 	plan    *pipeline.Plan
 	policy  *policy
-	store   cells.Store
+	store   shared.Store
 	steps   [pipeline.MaxSteps]sharedStep
 	parked  []*call // in the order in which they came
 	idle    []*call
@@ -32,14 +32,14 @@ type process struct {
 
 // sharedStep is a step with cells.
 type sharedStep struct {
-	cells *cells.Cells
+	cells *shared.Cells
 	wait  time.Duration // the longest, 0 for a step at which no request waits
 	queue int           // how many requests of this worker may wait
 	here  *int          // how many do, those of other policies that share the mechanism included
 	// Of a bulkhead.
 	renew  time.Duration // how often this worker renews its leases
 	last   clock.Mark    // when it has
-	places map[cells.Key]places
+	places map[shared.Key]places
 }
 
 // places are those that this worker holds in a cell.
@@ -49,8 +49,8 @@ type places struct {
 }
 
 // held notes what became of a place. The key of a step without keys is the zero one.
-func (s *sharedStep) held(of *cells.Key, a *reducer.Action, answer *reducer.Answer) {
-	var key cells.Key
+func (s *sharedStep) held(of *shared.Key, a *reducer.Action, answer *reducer.Answer) {
+	var key shared.Key
 	if of != nil {
 		key = *of
 	}
@@ -78,7 +78,7 @@ func (s *sharedStep) renewAll(now clock.Mark) {
 	s.last = now
 	for key, h := range s.places {
 		of := &key
-		if key == (cells.Key{}) {
+		if key == (shared.Key{}) {
 			of = nil
 		}
 		s.cells.Step(of, reducer.Action{Kind: reducer.Renew, Permit: h.permit})
@@ -90,7 +90,7 @@ type call struct {
 	pipeline.Call
 	engine  *process
 	stream  *stream
-	keys    [pipeline.MaxSteps]cells.Key // of the steps with a key
+	keys    [pipeline.MaxSteps]shared.Key // of the steps with a key
 	missing uint16
 	now     clock.Mark // of the last step of a cell
 	base    clock.Mark // that the plan was given
@@ -110,7 +110,7 @@ type wait struct {
 // newProcess returns the engine of a policy. Its shared values have names that begin with
 // the prefix. waiting is how many requests of this worker wait at each mechanism that
 // policies share.
-func newProcess(p *policy, prefix string, store cells.Store, seed cells.Seed, slots, member uint32, waiting map[string]*int, m *metrics) *process {
+func newProcess(p *policy, prefix string, store shared.Store, seed shared.Seed, slots, member uint32, waiting map[string]*int, m *metrics) *process {
 	e := &process{plan: p.plan, policy: p, store: store, member: member, metrics: m}
 	for i := range e.plan.Len() {
 		if e.plan.Maker(i) != nil {
@@ -129,7 +129,7 @@ func newProcess(p *policy, prefix string, store cells.Store, seed cells.Seed, sl
 // ofMechanisms is in place of the name of a policy, which has no such character.
 const ofMechanisms = "*"
 
-func newShared(p *policy, i int, prefix string, store cells.Store, seed cells.Seed, slots uint32) (s sharedStep) {
+func newShared(p *policy, i int, prefix string, store shared.Store, seed shared.Seed, slots uint32) (s sharedStep) {
 	step := p.plan.Step(i)
 	// A refusal of a shared mechanism may end before its mark: another policy may return
 	// permits.
@@ -147,13 +147,13 @@ func newShared(p *policy, i int, prefix string, store cells.Store, seed cells.Se
 			s.wait = 1<<63 - 1
 		}
 		if s.renew = c.Lease / 3; c.Lease == 0 {
-			s.renew = cells.DefaultLease / 3
+			s.renew = shared.DefaultLease / 3
 		}
-		s.places = map[cells.Key]places{}
+		s.places = map[shared.Key]places{}
 	}
-	config := cells.Config{
+	config := shared.Config{
 		Name:  prefix + name + kindMark + strconv.Itoa(int(step.Kind())),
-		Form:  cells.Form(step),
+		Form:  shared.Form(step),
 		Seed:  seed,
 		Final: final && s.wait == 0,
 	}
@@ -162,7 +162,7 @@ func newShared(p *policy, i int, prefix string, store cells.Store, seed cells.Se
 		config.WhenFull = step.WhenFull
 		config.Name += "/" + strconv.Itoa(int(config.Slots))
 	}
-	s.cells = cells.New(store, config)
+	s.cells = shared.New(store, config)
 	return s
 }
 
@@ -332,7 +332,7 @@ func (e *process) ask(c *call, i int, a reducer.Action) (reducer.Answer, clock.M
 }
 
 // key returns that of a step, nil for a step without keys.
-func (c *call) key(i int) *cells.Key {
+func (c *call) key(i int) *shared.Key {
 	if c.engine.plan.Keyed()&(1<<i) == 0 {
 		return nil
 	}

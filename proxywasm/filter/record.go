@@ -8,10 +8,10 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/sluice-go/sluice/core/shared"
 	"github.com/sluice-go/sluice/policy/document"
 	"github.com/sluice-go/sluice/policy/secrets"
 	"github.com/sluice-go/sluice/proxywasm/abi"
-	"github.com/sluice-go/sluice/proxywasm/cells"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -19,7 +19,7 @@ import (
 type recorder struct {
 	root   *root
 	number string // of the worker, another one for each
-	seed   cells.Seed
+	seed   shared.Seed
 	calls  uint64
 	second uint32 // calls of this second
 	lost   uint64 // calls since the last second that are not recorded
@@ -48,14 +48,14 @@ func newRecorder(r *root) *recorder {
 func nextRecorder() uint32 {
 	key := []byte("sluice/recorders")
 	for {
-		value, change, ok := shared{}.Get(key)
+		value, change, ok := sharedData{}.Get(key)
 		next := uint32(1)
 		if !ok {
-			change = cells.Absent
+			change = shared.Absent
 		} else if len(value) == 4 {
 			next += binary.LittleEndian.Uint32(value)
 		}
-		if (shared{}).Set(key, binary.LittleEndian.AppendUint32(nil, next), change) {
+		if (sharedData{}).Set(key, binary.LittleEndian.AppendUint32(nil, next), change) {
 			return next
 		}
 	}

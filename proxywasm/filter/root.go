@@ -11,12 +11,12 @@ import (
 	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/mechanisms"
 	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/core/shared"
 	"github.com/sluice-go/sluice/policy/document"
 	"github.com/sluice-go/sluice/policy/refusals"
 	"github.com/sluice-go/sluice/policy/routes"
 	"github.com/sluice-go/sluice/policy/tree"
 	"github.com/sluice-go/sluice/proxywasm/abi"
-	"github.com/sluice-go/sluice/proxywasm/cells"
 	"github.com/sluice-go/sluice/proxywasm/config"
 )
 
@@ -36,7 +36,7 @@ type root struct {
 	here      map[string]*int // where all workers share them: the requests that wait here, by mechanism
 	member    uint32
 	prefix    string
-	seed      cells.Seed
+	seed      shared.Seed
 	traced    uint64 // requests that trace has seen
 	recorder  *recorder
 	ticks     uint32
@@ -212,7 +212,7 @@ func (r *root) ready(p *policy) {
 		if p.shares() {
 			with = &r.crowd
 		}
-		p.engine = newWorker(p, with, shared{}.Now, &r.metrics)
+		p.engine = newWorker(p, with, sharedData{}.Now, &r.metrics)
 		return
 	}
 	if r.prefix == "" {
@@ -223,14 +223,14 @@ func (r *root) ready(p *policy) {
 		// Two workers that begin at one nanosecond would be one.
 		r.member = uint32(r.seed.Word(uint64(abi.Now()))) ^ r.id
 	}
-	p.engine = newProcess(p, r.prefix, shared{}, r.seed, r.doc.Proxy.Slots, r.member, r.here, &r.metrics)
+	p.engine = newProcess(p, r.prefix, sharedData{}, r.seed, r.doc.Proxy.Slots, r.member, r.here, &r.metrics)
 }
 
 // processSeed returns the seed that all workers of the process have: the times of one of
 // them.
-func processSeed() cells.Seed {
-	own := cells.Seed{uint64(abi.Wall()), uint64(abi.Now())}
-	return cells.SharedSeed(shared{}, []byte("sluice/seed"), own)
+func processSeed() shared.Seed {
+	own := shared.Seed{uint64(abi.Wall()), uint64(abi.Now())}
+	return shared.SharedSeed(sharedData{}, []byte("sluice/seed"), own)
 }
 
 // epoch returns the wall time of mark 0 since 1970, in all workers the same: another one
@@ -240,23 +240,23 @@ func (r *root) epoch() time.Duration {
 	return time.Duration(max(0, int64(times[0]-times[1])))
 }
 
-// shared is the shared data of the proxy.
-type shared struct{}
+// sharedData is the shared data of the proxy.
+type sharedData struct{}
 
-// Get implements cells.Store.
-func (shared) Get(key []byte) ([]byte, uint32, bool) {
+// Get implements shared.Store.
+func (sharedData) Get(key []byte) ([]byte, uint32, bool) {
 	abi.Reclaim()
 	value, change, status := abi.Shared(key)
 	return value, change, status == abi.OK
 }
 
-// Set implements cells.Store.
-func (shared) Set(key, value []byte, change uint32) bool {
+// Set implements shared.Store.
+func (sharedData) Set(key, value []byte, change uint32) bool {
 	return abi.SetShared(key, value, change) == abi.OK
 }
 
-// Now implements cells.Store.
-func (shared) Now() clock.Mark { return clock.Mark(abi.Now()) }
+// Now implements shared.Store.
+func (sharedData) Now() clock.Mark { return clock.Mark(abi.Now()) }
 
 // find returns the policy of the request of the effective context, nil for none, or the
 // answer to a request that is refused for what it is.

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/drive"
-	"github.com/sluice-go/sluice/proxywasm/cells"
+	"github.com/sluice-go/sluice/core/shared"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -160,6 +160,6 @@ func (w *worker) count(m *metrics) {
 	plan := w.policy.plan
 	steps(plan.Keyed(), func(i int) {
 		c := w.driver.Counts(i)
-		m.counts(w.policy, i, &cells.Counts{Evictions: c.Evictions, Shared: c.Shared, Unblocked: c.Unblocked})
+		m.counts(w.policy, i, &shared.Counts{Evictions: c.Evictions, Shared: c.Shared, Unblocked: c.Unblocked})
 	})
 }
