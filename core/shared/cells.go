@@ -11,17 +11,15 @@ import (
 )
 
 const (
-	// Tries is how often a step is tried while other workers are first.
+	// Tries is how often a step is tried while other processes are first.
 	Tries = 8
 	// GroupSlots is how many slots one value has.
 	GroupSlots = 8
-	// StateSize is the most bytes of the state of a cell of a step with keys, and SlotSize
-	// those of its slot.
-	StateSize = 1000
-	SlotSize  = slotHead + 2 + StateSize
 
-	// format is the first byte of a value. A module that writes another form has
-	// another one, so that two of them can run at once.
+	// slotSize is the most bytes of a slot.
+	slotSize = slotHead + 2 + StateSize
+	// format is the first byte of a value. A version of this package that writes another form
+	// has another one, so that two of them can run at once.
 	format = 1
 	// valueHead is the format and the digest of the configuration.
 	valueHead = 1 + 4
@@ -30,27 +28,27 @@ const (
 	slotHead = 16 + 4
 )
 
-// Config says what the cells of a step are.
-type Config struct {
-	// Name is the beginning of the keys of all values of the step.
-	Name string
-	// Form is the step in the bytes of Form.
-	Form []byte
-	// Slots is how many keys have a slot, 0 for a step without keys.
-	Slots uint32
-	// WhenFull says what a new key gets where all slots of its group are in use.
-	WhenFull keyed.WhenFull
-	// Seed of the hashes.
-	Seed Seed
-	// Final says that no permit is ever returned: a state that was read proves a refusal
+// config says what the cells of a step are.
+type config struct {
+	// name is the beginning of the keys of all values of the step.
+	name string
+	// form is the step in the bytes of formOf.
+	form []byte
+	// slots is how many keys have a slot, 0 for a step without keys.
+	slots uint32
+	// whenFull says what a new key gets where all slots of its group are in use.
+	whenFull keyed.WhenFull
+	// seed of the hashes.
+	seed Seed
+	// final says that no permit is ever returned: a state that was read proves a refusal
 	// until the mark that it names, without another read. Not of a limit with blocks, whose
 	// refusals count.
-	Final bool
+	final bool
 }
 
-// Counts are counted since the cells were made.
+// Counts are what one process has counted of the cells of a step.
 type Counts struct {
-	// Conflicts is how often another worker was first.
+	// Conflicts is how often another process was first.
 	Conflicts uint64
 	// Exhausted is how many steps were refused or put off after Tries attempts.
 	Exhausted uint64
@@ -64,44 +62,81 @@ type Counts struct {
 	Lost uint64
 }
 
-// Cells are the cells of a step, as one worker has them.
-type Cells struct {
-	Counts Counts
+// cells are the cells of a step, as one process has them.
+type cells struct {
+	counts Counts
 
-	config  Config
-	store   Store
-	maker   cell.Maker
-	digest  uint32
-	groups  uint32
-	ways    int  // slots of a group
-	blocks  bool // the cells may block
-	told    bool
-	earlier uint32     // the digest of earlierMaker
-	before  cell.Maker // of an earlier configuration
+	config config
+	store  Store
+	maker  cell.Maker
+	digest uint32
+	groups uint32
+	ways   int  // slots of a group
+	blocks bool // the cells may block
+	told   bool // the form is in the store
 
+	// The latest forms that were looked up: as many as a step meets, which may need a group
+	// and the spare cell.
+	earlier [2]earlier
+
+	turn              turn
+	inValue, inGroup  func(old []byte, now clock.Mark) []byte // made once: a closure for each step would be allocated
 	key, value, state []byte
 	scratch           cell.Cell
 	out               reducer.Out
-	pending           []pending
-	bars              []bar // by the hash, one for a step without keys; empty unless Final
+	unwritten         []end
+	bars              []bar // by the hash, one for a step without keys; empty unless final
 }
 
-// pending is the end of a permit that could not be written.
-type pending struct {
+// turn is a step of a cell under way: what the change of a value reads and leaves.
+type turn struct {
+	key    *Key // in a group
+	action reducer.Action
+	answer reducer.Answer
+	now    clock.Mark
+	lacks  lack
+	wants  uint32 // the digest of lacksForm
+	// What is counted once the change is written.
+	lost      uint64 // states of an unknown configuration
+	evicts    bool   // a key has lost its slot
+	unblocked bool   // a block could not begin
+}
+
+// lack is what a change needs that its value does not have. It has decided nothing then.
+type lack uint8
+
+const (
+	// lacksForm: the form of an earlier configuration.
+	lacksForm lack = iota + 1
+	// lacksTold: the form of this configuration is not in the store yet.
+	lacksTold
+	// lacksSlot: the group is full, and the spare cell decides.
+	lacksSlot
+)
+
+// earlier is the form of another configuration. Its maker is nil where the store has no such
+// form.
+type earlier struct {
+	digest uint32
+	maker  cell.Maker
+}
+
+// end is the end of a permit that could not be written.
+type end struct {
 	key    Key
 	keyed  bool
 	action reducer.Action
 }
 
-// New returns the cells of a step.
-func New(store Store, c Config) *Cells {
-	s := &Cells{config: c, store: store, maker: Maker(c.Form), digest: digestOf(c.Form)}
-	if c.Slots > 0 {
-		s.ways = int(min(c.Slots, GroupSlots))
-		s.groups = (c.Slots + GroupSlots - 1) / GroupSlots
+func newCells(store Store, c config) *cells {
+	s := &cells{config: c, store: store, maker: makerOf(c.form), digest: digestOf(c.form)}
+	s.inValue, s.inGroup = s.changeValue, s.changeGroup
+	if c.slots > 0 {
+		s.ways = int(min(c.slots, GroupSlots))
+		s.groups = (c.slots + GroupSlots - 1) / GroupSlots
 	}
 	s.scratch, s.blocks = s.maker.New(0), cell.Blocks(s.maker)
-	if c.Final {
+	if c.final {
 		s.bars = make([]bar, 1)
 		if s.groups > 0 {
 			s.bars = make([]bar, keyedBars)
@@ -119,105 +154,154 @@ func digestOf(src []byte) uint32 {
 	return h
 }
 
-// Key names the cell of a request at a step with keys.
+// Key names the cell of a call at a step with keys.
 type Key struct {
 	Hash Hash
-	// Spare says that the request took its permit at the spare cell.
+	// Spare says that the call took its permit at the spare cell.
 	Spare bool
 }
 
-// KeyOf returns the key of the values of a request.
-func (s *Cells) KeyOf(values string) Key { return Key{Hash: s.config.Seed.Of(values)} }
+// keyOf returns the key of the values of a call.
+func (s *cells) keyOf(values string) Key { return Key{Hash: s.config.seed.Of(values)} }
 
-// Step steps the cell of a key, nil for that of a step without keys. It returns the mark
+// step steps the cell of a key, nil for that of a step without keys. It returns the mark
 // of the step. An Acquire that could not be written is refused as shed; another action
-// is kept for Flush.
-func (s *Cells) Step(key *Key, a reducer.Action) (reducer.Answer, clock.Mark) {
+// is kept for flush.
+func (s *cells) step(key *Key, a reducer.Action) (reducer.Answer, clock.Mark) {
 	takes := a.Kind == reducer.Acquire || a.Kind == reducer.TryAcquire
 	if takes && len(s.bars) > 0 {
 		return s.stepBarred(key, a)
 	}
-	answer, now, ok := s.step(key, a)
+	answer, now, ok := s.try(key, a)
 	switch {
 	case ok:
 	case takes || a.Kind == reducer.Reserve:
 		answer = reducer.Rejected(reducer.ReasonShed, clock.Never)
 	default:
-		p := pending{keyed: key != nil, action: a}
-		if p.keyed {
-			p.key = *key
+		e := end{keyed: key != nil, action: a}
+		if e.keyed {
+			e.key = *key
 		}
-		s.pending = append(s.pending, p)
+		s.unwritten = append(s.unwritten, e)
 		answer = reducer.Answer{}
 	}
 	return answer, now
 }
 
-// Text returns the state of the cell that decided the last step of a key, nil for that of a
+// text returns the state of the cell that decided the last step of a key, nil for that of a
 // step without keys, in a line for people.
-func (s *Cells) Text(key *Key) string {
+func (s *cells) text(key *Key) string {
 	now := s.store.Now()
 	if key != nil && !key.Spare {
 		s.name(group, s.groupOf(&key.Hash))
-		value, _, _ := s.store.Get(s.key)
+		value, _ := s.store.Get(s.key)
 		var g slots
 		g.read(value)
 		if at := g.find(&key.Hash); at >= 0 {
-			c, _ := s.restored(g.digest, g.list[at].state, now)
-			return cell.Text(c, now)
+			return s.textOf(g.digest, g.list[at].state, now)
 		}
 		return cell.Text(s.maker.New(now), now)
 	}
 	if s.name(one, 0); key != nil {
 		s.name(spare, 0)
 	}
-	value, _, _ := s.store.Get(s.key)
+	value, _ := s.store.Get(s.key)
 	if digest, state, ok := opened(value); ok {
-		c, _ := s.restored(digest, state, now)
-		return cell.Text(c, now)
+		return s.textOf(digest, state, now)
 	}
 	return cell.Text(s.maker.New(now), now)
 }
 
-// Flush tries again what could not be written.
-func (s *Cells) Flush() {
-	if len(s.pending) == 0 {
-		return
+// textOf returns the text of a state that was read.
+func (s *cells) textOf(digest uint32, state []byte, now clock.Mark) string {
+	if !s.knows(digest) {
+		state = slices.Clone(state) // the store is asked again
+		s.learn(digest)
 	}
-	rest := s.pending[:0]
-	for i := range s.pending {
-		p := &s.pending[i]
-		key := &p.key
-		if !p.keyed {
-			key = nil
-		}
-		if _, _, ok := s.step(key, p.action); !ok {
-			rest = append(rest, *p)
-		}
-	}
-	s.pending = rest
+	c, _ := s.restored(digest, state, now)
+	return cell.Text(c, now)
 }
 
-// step is Step without what follows from a failure.
-func (s *Cells) step(key *Key, a reducer.Action) (answer reducer.Answer, now clock.Mark, ok bool) {
-	for range Tries {
-		if key == nil {
-			answer, now, ok = s.stepOne(a)
-		} else {
-			answer, now, ok = s.stepKey(key, a)
-		}
-		if ok {
-			return answer, now, true
-		}
-		s.Counts.Conflicts++
+// flush tries again what could not be written.
+func (s *cells) flush() {
+	if len(s.unwritten) == 0 {
+		return
 	}
-	s.Counts.Exhausted++
-	return answer, now, false
+	rest := s.unwritten[:0]
+	for i := range s.unwritten {
+		e := &s.unwritten[i]
+		key := &e.key
+		if !e.keyed {
+			key = nil
+		}
+		if _, _, ok := s.try(key, e.action); !ok {
+			rest = append(rest, *e)
+		}
+	}
+	s.unwritten = rest
+}
+
+// try is step without what follows from a failure.
+func (s *cells) try(key *Key, a reducer.Action) (reducer.Answer, clock.Mark, bool) {
+	for i := range s.earlier {
+		if s.earlier[i].maker == nil {
+			s.earlier[i].digest = s.digest // another process may have written the form meanwhile
+		}
+	}
+	t := &s.turn
+	for range Tries {
+		*t = turn{action: a}
+		var ok bool
+		switch {
+		case key == nil:
+			s.name(one, 0)
+			ok = Update(s.store, s.key, s.inValue)
+		case key.Spare && !begins(a.Kind):
+			s.name(spare, 0)
+			ok = Update(s.store, s.key, s.inValue)
+		default:
+			key.Spare = false
+			t.key = key
+			s.name(group, s.groupOf(&key.Hash))
+			if ok = Update(s.store, s.key, s.inGroup); t.lacks == lacksSlot {
+				t.lacks = 0
+				s.name(spare, 0)
+				if ok = Update(s.store, s.key, s.inValue); ok && t.lacks == 0 {
+					s.counts.Shared++
+					key.Spare = true
+				}
+			}
+		}
+		switch {
+		case t.lacks == lacksForm:
+			s.learn(t.wants)
+		case t.lacks == lacksTold:
+			s.tell()
+		case ok:
+			s.count(t)
+			return t.answer, t.now, true
+		default:
+			s.counts.Conflicts++
+		}
+	}
+	s.counts.Exhausted++
+	return t.answer, t.now, false
+}
+
+// count counts what a step did whose change is written.
+func (s *cells) count(t *turn) {
+	s.counts.Lost += t.lost
+	if t.evicts {
+		s.counts.Evictions++
+	}
+	if t.unblocked {
+		s.counts.Unblocked++
+	}
 }
 
 // name makes the key of a value.
-func (s *Cells) name(kind byte, number uint32) {
-	s.key = append(append(s.key[:0], s.config.Name...), kind)
+func (s *cells) name(kind byte, number uint32) {
+	s.key = append(append(s.key[:0], s.config.name...), kind)
 	if kind != one {
 		s.key = binary.LittleEndian.AppendUint32(s.key, number)
 	}
@@ -225,43 +309,40 @@ func (s *Cells) name(kind byte, number uint32) {
 
 // The kinds of values.
 const (
-	one        = '='
-	group      = '#'
-	spare      = '*'
-	configKind = '@'
+	one   = '='
+	group = '#'
+	spare = '*'
+	form  = '@'
 )
 
-// stepOne steps the one cell of a step.
-func (s *Cells) stepOne(a reducer.Action) (reducer.Answer, clock.Mark, bool) {
-	s.name(one, 0)
-	return s.stepValue(a)
-}
-
-// stepValue steps the cell of a value that has no other.
-func (s *Cells) stepValue(a reducer.Action) (answer reducer.Answer, now clock.Mark, ok bool) {
-	value, change, found := s.store.Get(s.key)
-	// The clock is read after the state: an earlier mark would refuse what is admitted.
-	now = s.store.Now()
+// changeValue steps the cell of a value that has no other.
+func (s *cells) changeValue(old []byte, now clock.Mark) []byte {
+	t := &s.turn
+	t.now = now
 	var c cell.Cell
 	write := false
-	if !found {
-		change = Absent
-	}
-	switch digest, state, ok := opened(value); {
+	switch digest, state, ok := opened(old); {
 	case ok:
+		if !s.knows(digest) {
+			t.lacks, t.wants = lacksForm, digest
+			return nil
+		}
 		c, write = s.restored(digest, state, now)
-	case !begins(a.Kind):
-		return answer, now, true
+	case !begins(t.action.Kind):
+		return nil
 	default:
 		c = s.maker.New(now)
 	}
-	answer = s.decide(c, a, now)
-	if !answer.Changed && !write {
-		return answer, now, true
+	t.answer = s.decide(c, t.action, now)
+	if !t.answer.Changed && !write {
+		return nil
 	}
-	s.tell()
+	if !s.told {
+		t.lacks = lacksTold
+		return nil
+	}
 	s.value = c.AppendState(s.head())
-	return answer, now, s.store.Set(s.key, s.value, change)
+	return s.value
 }
 
 // opened returns the digest of the configuration and what is behind the head of a value,
@@ -278,13 +359,13 @@ func begins(k reducer.Kind) bool {
 	return k == reducer.Acquire || k == reducer.TryAcquire || k == reducer.Reserve || k == reducer.Peek
 }
 
-func (s *Cells) head() []byte {
+func (s *cells) head() []byte {
 	return binary.LittleEndian.AppendUint32(append(s.value[:0], format), s.digest)
 }
 
 // decide is the step of the core. What ends at the mark or has ended does so before, as in
 // the driver of the core, which has a timer for it.
-func (s *Cells) decide(c cell.Cell, a reducer.Action, now clock.Mark) reducer.Answer {
+func (s *cells) decide(c cell.Cell, a reducer.Action, now clock.Mark) reducer.Answer {
 	ended := false
 	if c.Ends() <= now {
 		s.out = s.out[:0]
@@ -298,53 +379,51 @@ func (s *Cells) decide(c cell.Cell, a reducer.Action, now clock.Mark) reducer.An
 
 // restored returns the cell of a state that was made under the configuration of a digest,
 // and whether the state has to be written because that was another one.
-func (s *Cells) restored(digest uint32, state []byte, now clock.Mark) (c cell.Cell, changed bool) {
+func (s *cells) restored(digest uint32, state []byte, now clock.Mark) (c cell.Cell, changed bool) {
 	if digest == s.digest && s.scratch.Restore(state) == nil {
 		return s.scratch, false
 	}
-	if digest != s.digest {
-		// Get invalidates the value.
-		state = slices.Clone(state)
-		if maker := s.makerOf(digest); maker != nil {
-			if old := maker.New(now); old.Restore(state) == nil {
-				s.out = s.out[:0]
-				return cell.Adopt(s.maker, old, now, &s.out), true
-			}
+	if maker := s.makerOf(digest); maker != nil {
+		if old := maker.New(now); old.Restore(state) == nil {
+			s.out = s.out[:0]
+			return cell.Adopt(s.maker, old, now, &s.out), true
 		}
 	}
-	s.Counts.Lost++
+	s.turn.lost++
 	c = s.maker.New(now)
 	// What was admitted under the unknown state counts.
 	s.decide(c, reducer.Action{Kind: reducer.Drain}, now)
 	return c, true
 }
 
-// makerOf returns the maker of an earlier configuration, nil where it is unknown.
-func (s *Cells) makerOf(digest uint32) cell.Maker {
-	if s.earlier == digest && s.before != nil {
-		return s.before
-	}
-	key := s.key
-	s.key = nil
-	s.name(configKind, digest)
-	value, _, ok := s.store.Get(s.key)
-	s.key = key
-	if !ok || digestOf(value) != digest {
-		return nil
-	}
-	s.earlier, s.before = digest, Maker(slices.Clone(value))
-	return s.before
+// knows reports whether restored has what it needs for the states of a digest.
+func (s *cells) knows(digest uint32) bool {
+	return digest == s.digest || digest == s.earlier[0].digest || digest == s.earlier[1].digest
 }
 
-// tell writes the configuration, once, for those who meet a state of it later.
-func (s *Cells) tell() {
-	if s.told {
-		return
+// makerOf returns the maker of an earlier configuration, nil for one that is not known.
+func (s *cells) makerOf(digest uint32) cell.Maker {
+	for i := range s.earlier {
+		if s.earlier[i].digest == digest {
+			return s.earlier[i].maker
+		}
 	}
+	return nil
+}
+
+// learn looks up the form of an earlier configuration.
+func (s *cells) learn(digest uint32) {
+	s.name(form, digest)
+	value, _ := s.store.Get(s.key)
+	s.earlier[1], s.earlier[0] = s.earlier[0], earlier{digest: digest}
+	if digestOf(value) == digest {
+		s.earlier[0].maker = makerOf(slices.Clone(value))
+	}
+}
+
+// tell writes the form of the configuration, once, for those who meet a state of it later.
+func (s *cells) tell() {
 	s.told = true
-	key := s.key
-	s.key = nil
-	s.name(configKind, s.digest)
-	s.store.Set(s.key, s.config.Form, Absent)
-	s.key = key
+	s.name(form, s.digest)
+	s.store.Swap(s.key, s.config.form, Absent)
 }

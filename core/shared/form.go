@@ -1,65 +1,93 @@
 package shared
 
 import (
+	"strconv"
 	"time"
 
-	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/cell"
-	"github.com/sluice-go/sluice/core/condition"
-	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/planbytes"
 )
 
-// DefaultLease is the lease of the places of a worker at a bulkhead that has none: so
-// long after the end of a worker its places are free again.
-const DefaultLease = 30 * time.Second
+const (
+	// StateSize is the most bytes of the state of a cell of a step with keys.
+	StateSize = 1000
+	// LeastLease is the shortest lease: a process renews its leases by Tick.
+	LeastLease = time.Second
 
-// keyedMembers is how many workers may hold places of one key of a bulkhead at one time: as
-// many as fit a slot.
-const keyedMembers = 56
+	// keyedMembers is how many members may hold places of one key at one time: as many as fit
+	// a slot.
+	keyedMembers = 56
+)
 
-// Form returns a step in the form in which its cells are kept, in bytes: alone, without
-// keys and without a queue. The step is one of a plan.
-func Form(step pipeline.Step) []byte {
-	switch c := step.Config.(type) {
-	case limiter.Config:
-		c.Wait, c.Queue, c.Order = 0, 0, limiter.Oldest
-		c.Cost, c.Charge, c.SettleMax, c.Counts = limiter.Cost{}, limiter.ChargeStart, 0, 0
-		step.Config = c
-	case bulkhead.Config:
-		c.Wait, c.Queue, c.Order, c.Cost = 0, 0, limiter.Oldest, limiter.Cost{}
-		step.Config = c
+// Check returns what a step has that a Host does not perform, and what is allowed in its
+// place. Both are empty for a step that it performs.
+func Check(step *pipeline.Step) (found, allowed string) {
+	c, ok := step.Config.(mechanism.Storable)
+	if !ok {
+		return "a step whose cells no store keeps", "a limit, a breaker or a bulkhead"
 	}
-	if len(step.Per) == 0 {
-		step.Name = "one"
-	} else {
-		step.Name = "keyed"
+	switch s := c.InStore(); {
+	case s.Lease > 0 && s.Lease < LeastLease:
+		return "a step with the lease " + s.Lease.String(), "a lease of at least " + LeastLease.String()
+	case s.Newest:
+		return "a step with the order newest, whose queue is one of all workers", "order oldest"
+	case len(step.Per) == 0:
+		return "", ""
 	}
-	step.Mechanism, step.When, step.Enforce = "", nil, condition.Share{}
-	step.Per, step.Keys, step.WhenFull, step.Missing, step.Shadow = nil, 0, pipeline.FullEvict, pipeline.MissingShare, false
-	// The plan of the step has compiled it.
-	plan, _ := pipeline.Compile(pipeline.Policy{Steps: []pipeline.Step{step}})
+	if maker := makerOf(formOf(step)); maker != nil && maker.MaxSize() > StateSize {
+		return "a step whose state has up to " + strconv.Itoa(maker.MaxSize()) + " bytes for each key",
+			"beside per at most " + strconv.Itoa(StateSize) + " bytes"
+	}
+	return "", ""
+}
+
+// names of the step of a form.
+const (
+	oneName   = "one"
+	keyedName = "keyed"
+)
+
+// formOf returns the form in which the store keeps the cells of a step, as plan bytes of one
+// step: without keys and without what the host does. It returns nil for a step whose cells no
+// store keeps, and for one that no plan has.
+func formOf(step *pipeline.Step) []byte {
+	c, ok := step.Config.(mechanism.Storable)
+	if !ok {
+		return nil
+	}
+	kept := pipeline.Step{Config: c.InStore().Config, Name: oneName}
+	if len(step.Per) > 0 {
+		kept.Name = keyedName
+	}
+	plan, err := pipeline.Compile(pipeline.Policy{Steps: []pipeline.Step{kept}})
+	if err != nil {
+		return nil
+	}
 	return planbytes.Append(nil, plan)
 }
 
-// Maker makes the cells of a step in the form of Form, nil for other bytes.
-func Maker(form []byte) cell.Maker {
+// makerOf makes the cells of a form, nil for other bytes.
+func makerOf(form []byte) cell.Maker {
 	plan, err := planbytes.Compile(form)
 	if err != nil || plan.Len() != 1 {
 		return nil
 	}
 	step := plan.Settings(0)
-	if c, ok := step.Config.(bulkhead.Config); ok {
-		members := uint32(0)
-		if step.Name == "keyed" {
-			members = keyedMembers
-		}
-		maker, err := bulkhead.SharedCells(c.Shared(DefaultLease, members))
-		if err != nil {
-			return nil
-		}
-		return maker
+	c, ok := step.Config.(interface {
+		MemberCells(members uint32) (cell.Maker, error)
+	})
+	if !ok {
+		return plan.Maker(0)
 	}
-	return plan.Maker(0)
+	members := uint32(0)
+	if step.Name == keyedName {
+		members = keyedMembers
+	}
+	maker, err := c.MemberCells(members)
+	if err != nil {
+		return nil
+	}
+	return maker
 }

@@ -6,32 +6,49 @@ import (
 	"github.com/sluice-go/sluice/clock"
 )
 
-// Absent is the mark of change with which a value is created: no value has it.
-const Absent = 1<<32 - 1
+// Absent is the version of a key without a value.
+const Absent = 0
 
-// Store has values that several workers share. No call fails but by a change of another
-// worker.
+// Store has values that several processes share, with a version that each write changes.
+// It may hold more than what this package writes, and may forget a value: a cell that is
+// forgotten begins anew. It is for one goroutine at a time, as all that uses it here.
 type Store interface {
-	// Get returns a value and its mark of change, and false where there is none. The
-	// value is valid until the next call.
-	Get(key []byte) (value []byte, change uint32, ok bool)
-	// Set replaces a value that still has the mark of change, or, with Absent, creates
-	// it. It returns false where another worker was first.
-	Set(key, value []byte, change uint32) bool
-	// Now returns the mark of a clock that all workers have.
+	// Get returns the value of a key and its version, Absent where there is none. The caller
+	// does not change the value, and reads it before it calls the store again.
+	Get(key []byte) (value []byte, version uint64)
+	// Swap writes a value if the version of the key is still the given one; with Absent it
+	// writes a value for a key that has none. It returns false, and has changed nothing, where
+	// another process was first. It keeps neither slice. A version that a key had once does not
+	// come back.
+	Swap(key, value []byte, version uint64) bool
+	// Now returns the mark of a clock that all processes of the store have. A mark may be
+	// earlier than one before it: the cells then take the latest one that they know.
 	Now() clock.Mark
 }
 
-// SharedSeed returns the seed that the workers of a store share, under a key. The first
-// worker makes it of two numbers.
-func SharedSeed(s Store, key []byte, own Seed) Seed {
-	for {
-		if value, _, ok := s.Get(key); ok && len(value) == 16 {
-			return Seed{binary.LittleEndian.Uint64(value), binary.LittleEndian.Uint64(value[8:])}
+// Update replaces the value of a key by what change makes of it, and returns false where
+// another process was first: nothing has changed then, and the caller may try again. old is nil
+// where there is no value. change is a function of its arguments, which are valid until it
+// returns; with nil the value stays as it is, which costs no write.
+func Update(s Store, key []byte, change func(old []byte, now clock.Mark) (value []byte)) bool {
+	old, version := s.Get(key)
+	// The clock is read after the value: an earlier mark would refuse what is admitted.
+	value := change(old, s.Now())
+	return value == nil || s.Swap(key, value, version)
+}
+
+// SharedSeed returns the seed that the processes of a store have under a key. The first one
+// writes its own.
+func SharedSeed(s Store, key []byte, own Seed) (seed Seed) {
+	read := func(old []byte, _ clock.Mark) []byte {
+		if len(old) == 16 {
+			seed = Seed{binary.LittleEndian.Uint64(old), binary.LittleEndian.Uint64(old[8:])}
+			return nil
 		}
-		var value [16]byte
-		binary.LittleEndian.PutUint64(value[:], own[0])
-		binary.LittleEndian.PutUint64(value[8:], own[1])
-		s.Set(key, value[:], Absent)
+		seed = own
+		return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, own[0]), own[1])
 	}
+	for !Update(s, key, read) {
+	}
+	return seed
 }

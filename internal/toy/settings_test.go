@@ -35,9 +35,6 @@ var settingsChoices = map[string]int{
 	"lint":                      38,
 	"policy":                    8,
 	"policy/refusals":           1,
-	"core/shared":               3,
-	"proxywasm/config":          2,
-	"proxywasm/filter":          3,
 	"wasm/abi":                  6,
 	// The naive implementation is a second reading.
 	"internal/oracle":          34,

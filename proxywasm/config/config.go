@@ -4,12 +4,8 @@ package config
 
 import (
 	"strconv"
-	"time"
 
-	"github.com/sluice-go/sluice/core/bulkhead"
-	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/mechanism"
-	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/shared"
 	"github.com/sluice-go/sluice/policy/document"
 )
@@ -54,11 +50,8 @@ func Check(file string, doc *document.Document) document.Errors {
 			if other, refused := instead(kind); refused {
 				e.Found = "a step that the filter of a proxy does not perform"
 				e.Allowed = "limit, breaker and bulkhead" + other
-			} else if what, allowed := separate(&p.Steps[j]); what != "" && doc.Proxy.State == document.ProcessState {
+			} else if what, allowed := shared.Check(&p.Steps[j]); what != "" && doc.Proxy.State == document.ProcessState {
 				e.Found, e.Allowed = what, allowed+"; or proxy.state worker"
-			} else if n := stateSize(&p.Steps[j]); n > shared.StateSize && doc.Proxy.State == document.ProcessState {
-				e.Found = "a step whose state has up to " + strconv.Itoa(n) + " bytes for each key"
-				e.Allowed = "beside per at most " + strconv.Itoa(shared.StateSize) + " bytes; or proxy.state worker"
 			} else {
 				continue
 			}
@@ -66,38 +59,4 @@ func Check(file string, doc *document.Document) document.Errors {
 		}
 	}
 	return errs
-}
-
-// leastLease is the shortest lease of places that workers share: they renew it by a tick.
-const leastLease = time.Second
-
-// separate returns what a step has that workers with common cells do not perform, empty for
-// nothing, and what is allowed in its place.
-func separate(s *pipeline.Step) (found, allowed string) {
-	order := limiter.Oldest
-	switch c := s.Config.(type) {
-	case limiter.Config:
-		order = c.Order
-	case bulkhead.Config:
-		order = c.Order
-		if c.Lease > 0 && c.Lease < leastLease {
-			return "a step with the lease " + c.Lease.String(), "a lease of at least " + leastLease.String()
-		}
-	}
-	if order == limiter.Newest {
-		return "a step with the order newest, whose queue is one of all workers", "order oldest"
-	}
-	return "", ""
-}
-
-// stateSize returns the most bytes of the state of a step with keys, 0 for one without.
-func stateSize(s *pipeline.Step) int {
-	if len(s.Per) == 0 {
-		return 0
-	}
-	maker := shared.Maker(shared.Form(*s))
-	if maker == nil {
-		return 0
-	}
-	return maker.MaxSize()
 }

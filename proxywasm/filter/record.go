@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/shared"
 	"github.com/sluice-go/sluice/policy/document"
 	"github.com/sluice-go/sluice/policy/secrets"
@@ -46,19 +47,16 @@ func newRecorder(r *root) *recorder {
 
 // nextRecorder returns a number that no other recorder of the process has.
 func nextRecorder() uint32 {
-	key := []byte("sluice/recorders")
-	for {
-		value, change, ok := sharedData{}.Get(key)
-		next := uint32(1)
-		if !ok {
-			change = shared.Absent
-		} else if len(value) == 4 {
-			next += binary.LittleEndian.Uint32(value)
+	next := uint32(0)
+	count := func(old []byte, _ clock.Mark) []byte {
+		if next = 1; len(old) == 4 {
+			next += binary.LittleEndian.Uint32(old)
 		}
-		if (sharedData{}).Set(key, binary.LittleEndian.AppendUint32(nil, next), change) {
-			return next
-		}
+		return binary.LittleEndian.AppendUint32(nil, next)
 	}
+	for !shared.Update(sharedData{}, []byte("sluice/recorders"), count) {
+	}
+	return next
 }
 
 // write writes the line.

@@ -1,0 +1,30 @@
+package mechanism
+
+import "time"
+
+// Storable is a configuration whose cells a store can keep for several processes. Each
+// process has the cells of another configuration in its own memory.
+type Storable interface {
+	Config
+	// InStore returns what the cells in the store are, and what a process does itself.
+	InStore() InStore
+}
+
+// InStore is a configuration as several processes share it by a store.
+type InStore struct {
+	// Config of the cells. It has no queue, because waiters end with their process, and no
+	// costs, because each action has its own.
+	Config Config
+	// Queue is how many calls of one process may wait, and Wait the longest that one waits:
+	// Forever for as long as its caller does. Newest says that the latest call is served
+	// first, which needs one queue of all processes.
+	Queue  uint32
+	Wait   time.Duration
+	Newest bool
+	// Lease is the lease under which a process holds its permits. 0 for permits that do not
+	// lapse.
+	Lease time.Duration
+}
+
+// Forever is the wait of a call that its caller alone bounds.
+const Forever = time.Duration(1<<63 - 1)
