@@ -2,13 +2,10 @@ package limiter
 
 import "github.com/sluice-go/sluice/core/mechanism"
 
-var _ mechanism.Storable = Config{}
-
-// InStore implements mechanism.Storable.
-func (c Config) InStore() mechanism.InStore {
-	s := mechanism.InStore{Queue: c.Queue, Wait: c.Wait, Newest: c.Order == Newest}
-	c.Wait, c.Queue, c.Order = 0, 0, Oldest
-	c.Cost, c.Charge, c.SettleMax, c.Counts = Cost{}, ChargeStart, 0, 0
-	s.Config = c
-	return s
+// InStore returns the limiter as several processes share it by a store.
+func (c *Config) InStore() mechanism.InStore {
+	kept := *c
+	kept.Wait, kept.Queue, kept.Order = 0, 0, Oldest
+	kept.Cost, kept.Charge, kept.SettleMax, kept.Counts = Cost{}, ChargeStart, 0, 0
+	return mechanism.InStore{Config: kept, Queue: c.Queue, Wait: c.Wait, Newest: c.Order == Newest}
 }

@@ -2,14 +2,6 @@ package mechanism
 
 import "time"
 
-// Storable is a configuration whose cells a store can keep for several processes. Each
-// process has the cells of another configuration in its own memory.
-type Storable interface {
-	Config
-	// InStore returns what the cells in the store are, and what a process does itself.
-	InStore() InStore
-}
-
 // InStore is a configuration as several processes share it by a store.
 type InStore struct {
 	// Config of the cells. It has no queue, because waiters end with their process, and no

@@ -32,8 +32,9 @@ const (
 type config struct {
 	// name is the beginning of the keys of all values of the step.
 	name string
-	// form is the step in the bytes of formOf.
-	form []byte
+	// form and maker are those of kept.
+	form  []byte
+	maker cell.Maker
 	// slots is how many keys have a slot, 0 for a step without keys.
 	slots uint32
 	// whenFull says what a new key gets where all slots of its group are in use.
@@ -129,7 +130,7 @@ type end struct {
 }
 
 func newCells(store Store, c config) *cells {
-	s := &cells{config: c, store: store, maker: makerOf(c.form), digest: digestOf(c.form)}
+	s := &cells{config: c, store: store, maker: c.maker, digest: digestOf(c.form)}
 	s.inValue, s.inGroup = s.changeValue, s.changeGroup
 	if c.slots > 0 {
 		s.ways = int(min(c.slots, GroupSlots))

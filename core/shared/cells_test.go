@@ -70,7 +70,14 @@ func compiled(c mechanism.Config) []byte {
 	if err != nil {
 		panic(err)
 	}
-	return formOf(plan.Settings(0))
+	k, _, _ := keep(plan.Settings(0))
+	return k.form
+}
+
+// cellsOf returns cells of a form.
+func cellsOf(s Store, c config) *cells {
+	c.maker = makerOf(c.form)
+	return newCells(s, c)
 }
 
 func configs() map[string]mechanism.Config {
@@ -113,7 +120,7 @@ type workers struct {
 func newWorkers(t *testing.T, random *rand.Rand, c config, count int) *workers {
 	w := &workers{t: t, random: random, store: newStore(), maker: makerOf(c.form), keys: map[Hash]cell.Cell{}, permits: map[Hash][]permit{}}
 	for range count {
-		w.cells = append(w.cells, newCells(w.store, c))
+		w.cells = append(w.cells, cellsOf(w.store, c))
 	}
 	if c.slots > 0 {
 		w.store.replaced = w.forget
@@ -276,7 +283,8 @@ func TestKeyedFormsFit(t *testing.T) {
 	for name, c := range list {
 		plan, err := pipeline.Compile(pipeline.Policy{Steps: []pipeline.Step{{Config: c, Per: []string{"ip"}}}})
 		require.NoError(t, err, name)
-		assert.LessOrEqual(t, makerOf(formOf(plan.Settings(0))).MaxSize(), StateSize, name)
+		k, _, _ := keep(plan.Settings(0))
+		assert.LessOrEqual(t, k.maker.MaxSize(), StateSize, name)
 	}
 }
 
@@ -285,7 +293,7 @@ func TestKeyedFormsFit(t *testing.T) {
 func TestLongStates(t *testing.T) {
 	s := newStore()
 	c := config{name: "s", form: compiled(limiter.Config{Algorithm: limiter.SlidingLog, Count: 100, Period: time.Hour}), slots: GroupSlots}
-	workers := []*cells{newCells(s, c), newCells(s, c)}
+	workers := []*cells{cellsOf(s, c), cellsOf(s, c)}
 	models := make([]cell.Cell, GroupSlots)
 	for i := range models {
 		models[i] = makerOf(c.form).New(s.now)
@@ -313,7 +321,7 @@ func TestLongStates(t *testing.T) {
 // key is counted.
 func TestBounds(t *testing.T) {
 	s := newStore()
-	x := newCells(s, config{name: "s", form: compiled(limiter.Config{Count: 1, Period: time.Hour}), slots: 64})
+	x := cellsOf(s, config{name: "s", form: compiled(limiter.Config{Count: 1, Period: time.Hour}), slots: 64})
 	admitted := 0
 	for i := range 1000 {
 		h := x.keyOf(fmt.Sprint(i))
@@ -339,7 +347,7 @@ func TestEvictionBound(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 0))
 		s := newStore()
 		config := config{name: "s", form: compiled(limiter.Config{Count: 1, Period: time.Hour}), slots: 4 * GroupSlots, final: final}
-		workers := []*cells{newCells(s, config), newCells(s, config)}
+		workers := []*cells{cellsOf(s, config), cellsOf(s, config)}
 		used := map[Hash]clock.Mark{}
 		lost := 0
 		s.replaced = func(before, after string) {
@@ -382,7 +390,7 @@ func TestEvictionOdds(t *testing.T) {
 		least, most float64 // in 100
 	}{{2, 4.5, 7}, {4, 0, 0.5}, {8, 0, 0}} {
 		s := newStore()
-		x := newCells(s, config{name: "s", form: compiled(limiter.Config{Count: 1, Period: time.Hour}), slots: slots})
+		x := cellsOf(s, config{name: "s", form: compiled(limiter.Config{Count: 1, Period: time.Hour}), slots: slots})
 		use := func(name string) bool {
 			h := x.keyOf(name)
 			got, _ := x.step(&h, reducer.Action{Kind: reducer.TryAcquire, Cost: 1})
@@ -412,7 +420,7 @@ func TestEvictionOdds(t *testing.T) {
 // a loss.
 func TestNewKeysTakeFreshCells(t *testing.T) {
 	s := newStore()
-	x := newCells(s, config{name: "s", form: compiled(limiter.Config{Count: 1, Period: 100}), slots: 8})
+	x := cellsOf(s, config{name: "s", form: compiled(limiter.Config{Count: 1, Period: 100}), slots: 8})
 	for i := range 100 {
 		s.now = s.now.Add(20)
 		h := x.keyOf(fmt.Sprint(i))
@@ -426,7 +434,7 @@ func TestNewKeysTakeFreshCells(t *testing.T) {
 func TestRefusedKeysAreInUse(t *testing.T) {
 	for _, final := range []bool{false, true} {
 		s := newStore()
-		x := newCells(s, config{name: "s", form: compiled(limiter.Config{Count: 1, Period: time.Hour}), slots: 8, final: final})
+		x := cellsOf(s, config{name: "s", form: compiled(limiter.Config{Count: 1, Period: time.Hour}), slots: 8, final: final})
 		busy := x.keyOf("busy")
 		admitted := 0
 		for i := range 500 {
@@ -444,7 +452,7 @@ func TestRefusedKeysAreInUse(t *testing.T) {
 // TestWhenFullShare gives all further keys one cell.
 func TestWhenFullShare(t *testing.T) {
 	s := newStore()
-	x := newCells(s, config{name: "s", form: compiled(limiter.Config{Count: 2, Period: time.Hour}), slots: 8, whenFull: keyed.FullShare})
+	x := cellsOf(s, config{name: "s", form: compiled(limiter.Config{Count: 2, Period: time.Hour}), slots: 8, whenFull: keyed.FullShare})
 	admitted := 0
 	for i := range 100 {
 		h := x.keyOf(fmt.Sprint(i))
@@ -468,10 +476,10 @@ func TestFinal(t *testing.T) {
 		for _, slots := range []uint32{0, 24} {
 			s := newStore()
 			config := config{name: "s", form: compiled(c), slots: slots}
-			plain := newCells(s, config)
+			plain := cellsOf(s, config)
 			other := newStore()
 			config.final = true
-			quick := []*cells{newCells(other, config), newCells(other, config)}
+			quick := []*cells{cellsOf(other, config), cellsOf(other, config)}
 			for range 5_000 {
 				s.now = s.now.Add(time.Duration(random.IntN(8)))
 				other.now = s.now
@@ -495,9 +503,9 @@ func TestConfigurations(t *testing.T) {
 	for _, slots := range []uint32{0, 24} {
 		s := newStore()
 		config := config{name: "s", form: compiled(limiter.Config{Count: 10, Period: time.Hour}), slots: slots}
-		old := newCells(s, config)
+		old := cellsOf(s, config)
 		config.form = compiled(limiter.Config{Count: 6, Period: time.Hour})
-		lower := newCells(s, config)
+		lower := cellsOf(s, config)
 		h := old.keyOf("a")
 		hash := &h
 		if slots == 0 {
@@ -526,7 +534,7 @@ func TestConfigurations(t *testing.T) {
 			}
 		}
 		config.form = compiled(limiter.Config{Count: 7, Period: time.Hour})
-		blind := newCells(s, config)
+		blind := cellsOf(s, config)
 		assert.Equal(t, reducer.Reject, take(blind))
 		assert.Equal(t, uint64(1), blind.counts.Lost)
 	}
@@ -535,7 +543,7 @@ func TestConfigurations(t *testing.T) {
 // TestExhausted has a store in which another worker is always first.
 func TestExhausted(t *testing.T) {
 	s := newStore()
-	x := newCells(s, config{name: "s", form: compiled(breaker.Config{Window: breaker.Consecutive, Count: 3, Probes: 1, Open: backoff.Config{Kind: backoff.Constant, Base: 40}})})
+	x := cellsOf(s, config{name: "s", form: compiled(breaker.Config{Window: breaker.Consecutive, Count: 3, Probes: 1, Open: backoff.Config{Kind: backoff.Constant, Base: 40}})})
 	granted, _ := x.step(nil, reducer.Action{Kind: reducer.Acquire})
 	require.Equal(t, reducer.Admit, granted.Verdict)
 	s.others = func() {
@@ -557,7 +565,7 @@ func TestExhausted(t *testing.T) {
 	got, _ := x.step(nil, reducer.Action{Kind: reducer.Acquire})
 	assert.Equal(t, reducer.ReasonOpen, got.Reason, "no vote is lost")
 
-	limit := newCells(s, config{name: "t", form: compiled(limiter.Config{Count: 3, Period: time.Hour})})
+	limit := cellsOf(s, config{name: "t", form: compiled(limiter.Config{Count: 3, Period: time.Hour})})
 	limit.step(nil, reducer.Action{Kind: reducer.Acquire, Cost: 1})
 	s.others = func() {
 		for key, v := range s.values {
@@ -573,7 +581,7 @@ func TestExhausted(t *testing.T) {
 // has none.
 func TestText(t *testing.T) {
 	for _, slots := range []uint32{0, 24} {
-		x := newCells(newStore(), config{name: "s", form: compiled(limiter.Config{Count: 3, Period: time.Hour}), slots: slots})
+		x := cellsOf(newStore(), config{name: "s", form: compiled(limiter.Config{Count: 3, Period: time.Hour}), slots: slots})
 		k := x.keyOf("a")
 		key := &k
 		if slots == 0 {
@@ -588,7 +596,7 @@ func TestText(t *testing.T) {
 // TestTextOfSpareCell has the state of the cell that decided where a key has none of its
 // own.
 func TestTextOfSpareCell(t *testing.T) {
-	x := newCells(newStore(), config{name: "s", form: compiled(bulkhead.Config{Concurrent: 3}), slots: 1})
+	x := cellsOf(newStore(), config{name: "s", form: compiled(bulkhead.Config{Concurrent: 3}), slots: 1})
 	acquire := reducer.Action{Kind: reducer.TryAcquire, Permit: reducer.Permit{ID: 1}}
 	own, other := x.keyOf("own"), x.keyOf("other")
 	x.step(&own, acquire)
@@ -624,7 +632,7 @@ func TestSharedSeed(t *testing.T) {
 func FuzzValues(f *testing.F) {
 	for _, c := range configs() {
 		s := newStore()
-		x := newCells(s, config{name: "s", form: compiled(c), slots: 8})
+		x := cellsOf(s, config{name: "s", form: compiled(c), slots: 8})
 		for i := range 5 {
 			h := x.keyOf(fmt.Sprint(i))
 			x.step(&h, reducer.Action{Kind: reducer.TryAcquire, Cost: 1})
@@ -637,7 +645,7 @@ func FuzzValues(f *testing.F) {
 		for _, c := range configs() {
 			for _, slots := range []uint32{0, 8} {
 				s := newStore()
-				x := newCells(s, config{name: "s", form: compiled(c), slots: slots})
+				x := cellsOf(s, config{name: "s", form: compiled(c), slots: slots})
 				h := x.keyOf("a")
 				hash := &h
 				x.name(group, 0)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/mechanism"
+	"github.com/sluice-go/sluice/core/mechanisms"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/planbytes"
 )
@@ -24,23 +25,16 @@ const (
 // Check returns what a step has that a Host does not perform, and what is allowed in its
 // place. Both are empty for a step that it performs.
 func Check(step *pipeline.Step) (found, allowed string) {
-	c, ok := step.Config.(mechanism.Storable)
-	if !ok {
-		return "a step whose cells no store keeps", "a limit, a breaker or a bulkhead"
-	}
-	switch s := c.InStore(); {
-	case s.Lease > 0 && s.Lease < LeastLease:
-		return "a step with the lease " + s.Lease.String(), "a lease of at least " + LeastLease.String()
-	case s.Newest:
-		return "a step with the order newest, whose queue is one of all workers", "order oldest"
-	case len(step.Per) == 0:
-		return "", ""
-	}
-	if maker := makerOf(formOf(step)); maker != nil && maker.MaxSize() > StateSize {
-		return "a step whose state has up to " + strconv.Itoa(maker.MaxSize()) + " bytes for each key",
-			"beside per at most " + strconv.Itoa(StateSize) + " bytes"
-	}
-	return "", ""
+	_, found, allowed = keep(step)
+	return found, allowed
+}
+
+// kept is a step whose cells the store keeps.
+type kept struct {
+	mechanism.InStore
+	// form is the step in plan bytes of one step: without keys and without what the host does.
+	form  []byte
+	maker cell.Maker
 }
 
 // names of the step of a form.
@@ -49,23 +43,33 @@ const (
 	keyedName = "keyed"
 )
 
-// formOf returns the form in which the store keeps the cells of a step, as plan bytes of one
-// step: without keys and without what the host does. It returns nil for a step whose cells no
-// store keeps, and for one that no plan has.
-func formOf(step *pipeline.Step) []byte {
-	c, ok := step.Config.(mechanism.Storable)
+// keep returns a step in the form in which the store keeps its cells, and what Check does.
+func keep(step *pipeline.Step) (k kept, found, allowed string) {
+	in, ok := mechanisms.InStore(step.Config)
 	if !ok {
-		return nil
+		return k, "a step whose cells no store keeps", "a limit, a breaker or a bulkhead"
 	}
-	kept := pipeline.Step{Config: c.InStore().Config, Name: oneName}
+	one := pipeline.Step{Config: in.Config, Name: oneName}
 	if len(step.Per) > 0 {
-		kept.Name = keyedName
+		one.Name = keyedName
 	}
-	plan, err := pipeline.Compile(pipeline.Policy{Steps: []pipeline.Step{kept}})
+	plan, err := pipeline.Compile(pipeline.Policy{Steps: []pipeline.Step{one}})
 	if err != nil {
-		return nil
+		return k, err.Error(), "a valid step"
 	}
-	return planbytes.Append(nil, plan)
+	k.InStore, k.form = in, planbytes.Append(nil, plan)
+	k.maker = makerOf(k.form)
+	size := k.maker.MaxSize()
+	switch {
+	case in.Lease > 0 && in.Lease < LeastLease:
+		found, allowed = "a step with the lease "+in.Lease.String(), "a lease of at least "+LeastLease.String()
+	case in.Newest:
+		found, allowed = "a step with the order newest, whose queue is one of all workers", "order oldest"
+	case len(step.Per) > 0 && size > StateSize:
+		found = "a step whose state has up to " + strconv.Itoa(size) + " bytes for each key"
+		allowed = "beside per at most " + strconv.Itoa(StateSize) + " bytes"
+	}
+	return k, found, allowed
 }
 
 // makerOf makes the cells of a form, nil for other bytes.
@@ -75,19 +79,12 @@ func makerOf(form []byte) cell.Maker {
 		return nil
 	}
 	step := plan.Settings(0)
-	c, ok := step.Config.(interface {
-		MemberCells(members uint32) (cell.Maker, error)
-	})
-	if !ok {
-		return plan.Maker(0)
-	}
 	members := uint32(0)
 	if step.Name == keyedName {
 		members = keyedMembers
 	}
-	maker, err := c.MemberCells(members)
-	if err != nil {
-		return nil
+	if maker := mechanisms.MemberCells(step.Config, members); maker != nil {
+		return maker
 	}
-	return maker
+	return plan.Maker(0)
 }

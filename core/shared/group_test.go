@@ -20,7 +20,7 @@ type oneGroup struct {
 
 func newGroup(c limiter.Config, slots uint32) *oneGroup {
 	s := newStore()
-	return &oneGroup{newCells(s, config{name: "g", form: compiled(c), slots: slots}), s}
+	return &oneGroup{cellsOf(s, config{name: "g", form: compiled(c), slots: slots}), s}
 }
 
 // ask asks for a permit of a key and returns why it is refused.

@@ -101,17 +101,18 @@ type wait struct {
 // decisions of calls at their time; it does not use the host, and the decision is valid until it
 // returns.
 func (p *Process) Host(plan *pipeline.Plan, decided func(*Call, *decision.Decision)) (*Host, error) {
-	for i := range plan.Len() {
-		if found, allowed := Check(plan.Settings(i)); found != "" {
-			return nil, &StepError{i, plan.StepName(i), found, allowed}
-		}
-	}
 	h := &Host{process: p, plan: plan, decided: decided}
 	// The permits of a step are never returned where no step below it refuses.
-	final := true
-	for i := plan.Len() - 1; i >= 0; i-- {
-		h.steps[i] = h.step(i, final && !plan.SettlesAt(i))
-		final = final && plan.Shadow(i)
+	final := plan.Len() - 1
+	for final > 0 && plan.Shadow(final) {
+		final--
+	}
+	for i := range plan.Len() {
+		k, found, allowed := keep(plan.Settings(i))
+		if found != "" {
+			return nil, &StepError{i, plan.StepName(i), found, allowed}
+		}
+		h.steps[i] = h.step(i, &k, i >= final && !plan.SettlesAt(i))
 	}
 	return h, nil
 }
@@ -122,10 +123,9 @@ const ofMechanisms = "*"
 // kindMark separates the name of a step from its mechanism in the key of a value.
 const kindMark = ":"
 
-func (h *Host) step(i int, final bool) (s step) {
+func (h *Host) step(i int, k *kept, final bool) (s step) {
 	p, plan, of := h.process, h.plan, h.plan.Settings(i)
-	in := of.Config.(mechanism.Storable).InStore()
-	s.wait, s.queue, s.renew, s.here = in.Wait, int(in.Queue), in.Lease/3, new(int)
+	s.wait, s.queue, s.renew, s.here = k.Wait, int(k.Queue), k.Lease/3, new(int)
 	name := plan.Name() + "/" + of.Name
 	if shared := plan.Shares(i); shared != "" {
 		// A refusal may end before its mark: another policy may return permits.
@@ -140,9 +140,10 @@ func (h *Host) step(i int, final bool) (s step) {
 	}
 	c := config{
 		name:  p.Prefix + name + kindMark + strconv.Itoa(int(of.Kind())),
-		form:  formOf(of),
+		form:  k.form,
+		maker: k.maker,
 		seed:  p.Seed,
-		final: final && s.wait == 0 && !cell.Blocks(plan.Maker(i)),
+		final: final && s.wait == 0 && !cell.Blocks(k.maker),
 	}
 	if len(of.Per) > 0 {
 		c.slots, c.whenFull = min(p.Slots, plan.Keys(i).Keys), of.WhenFull

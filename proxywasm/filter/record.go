@@ -75,10 +75,16 @@ func (w *recorder) flush() {
 	}
 }
 
+// at begins a line with its mark.
+func (w *recorder) at(mark time.Duration) {
+	w.line = append(append(w.line[:0], `{"at":"`...), mark.String()...)
+	w.line = append(w.line, '"')
+}
+
 // begin begins a line of a call.
-func (w *recorder) begin(s *stream, at time.Duration) {
-	w.line = append(append(w.line[:0], `{"at":"`...), at.String()...)
-	w.line = append(append(w.line, `","id":"`...), s.policy.Name...)
+func (w *recorder) begin(s *stream, mark time.Duration) {
+	w.at(mark)
+	w.line = append(append(w.line, `,"id":"`...), s.policy.Name...)
 	w.line = append(append(append(w.line, '/'), w.number...), '.')
 	w.line = append(strconv.AppendUint(w.line, s.recorded, 10), '"')
 }
@@ -152,7 +158,12 @@ func (w *recorder) decided(s *stream, v *verdict, waited bool) {
 	}
 	at := s.came
 	if waited {
+		// Time brought the decision: the reader of the events gets to know that it passed.
 		at = time.Duration(abi.Now())
+		w.at(at)
+		w.entry("op", "tick")
+		w.entry("id", s.policy.Name)
+		w.end()
 	}
 	w.begin(s, at)
 	switch {
