@@ -32,21 +32,6 @@ type Process struct {
 	waiting map[string]*int // calls that wait, by the mechanism that policies share
 }
 
-// StepError is a step that a Host does not perform.
-type StepError struct {
-	// Index of the step.
-	Index int
-	// Step is its name.
-	Step string
-	// Found and Allowed are those of Check.
-	Found, Allowed string
-}
-
-// Error implements error.
-func (e *StepError) Error() string {
-	return "step " + e.Step + ": found " + e.Found + ", allowed: " + e.Allowed
-}
-
 // Host takes the calls of one policy through its plan, over cells that several processes share.
 // A wait at a limit is a reservation: the permits are taken at once, and the call goes on at the
 // mark from which they may be used. Where nothing can be reserved, as at a window or at a
@@ -57,6 +42,7 @@ type Host struct {
 	steps   [pipeline.MaxSteps]step
 	waiting []*Call // in the order in which they came
 	begun   uint64  // calls, for their seeds
+	records bool    // a step counts outcomes, and needs the mark at which a call begins
 	decided func(*Call, *decision.Decision)
 }
 
@@ -96,7 +82,7 @@ type wait struct {
 	permit   reducer.Permit // reserved
 }
 
-// Host returns a host of a plan, or a *StepError. Two processes share the cells of steps of one
+// Host returns a host of a plan, or the error of a step that Check refuses. Two processes share the cells of steps of one
 // name in policies of one name, and those of one shared mechanism. decided receives the
 // decisions of calls at their time; it does not use the host, and the decision is valid until it
 // returns.
@@ -110,9 +96,10 @@ func (p *Process) Host(plan *pipeline.Plan, decided func(*Call, *decision.Decisi
 	for i := range plan.Len() {
 		k, found, allowed := keep(plan.Settings(i))
 		if found != "" {
-			return nil, &StepError{i, plan.StepName(i), found, allowed}
+			return nil, &reducer.ConfigError{Field: plan.StepName(i), Value: found, Allowed: allowed}
 		}
 		h.steps[i] = h.step(i, &k, i >= final && !plan.SettlesAt(i))
+		h.records = h.records || plan.Records(i)
 	}
 	return h, nil
 }
@@ -155,9 +142,12 @@ func (h *Host) step(i int, k *kept, final bool) (s step) {
 
 // Begin takes a call through the steps until it is decided or waits. The cost is in permits, at
 // the steps without one of their own. lookup returns the value of an attribute, empty for none;
-// it may be nil where the plan reads none. now is when the call begins, 0 where the plan has no
-// step that records outcomes.
-func (h *Host) Begin(c *Call, cost uint32, lookup func(attribute string) string, now clock.Mark) {
+// it may be nil where the plan reads none.
+func (h *Host) Begin(c *Call, cost uint32, lookup func(attribute string) string) {
+	var now clock.Mark // the cells read the clock themselves
+	if h.records {
+		now = h.process.Store.Now()
+	}
 	c.host, c.missing, c.now, c.base = h, 0, now, now
 	for left := h.plan.Keyed(); left != 0; left &= left - 1 {
 		i := bits.TrailingZeros16(left)

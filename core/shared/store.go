@@ -39,16 +39,17 @@ func Update(s Store, key []byte, change func(old []byte, now clock.Mark) (value 
 
 // SharedSeed returns the seed that the processes of a store have under a key. The first one
 // writes its own.
-func SharedSeed(s Store, key []byte, own Seed) (seed Seed) {
-	read := func(old []byte, _ clock.Mark) []byte {
-		if len(old) == 16 {
-			seed = Seed{binary.LittleEndian.Uint64(old), binary.LittleEndian.Uint64(old[8:])}
-			return nil
+func SharedSeed(s Store, key []byte, own Seed) Seed {
+	var seed [16]byte
+	binary.LittleEndian.PutUint64(seed[:], own[0])
+	binary.LittleEndian.PutUint64(seed[8:], own[1])
+	for !Update(s, key, func(old []byte, _ clock.Mark) []byte {
+		if len(old) != len(seed) {
+			return seed[:]
 		}
-		seed = own
-		return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, own[0]), own[1])
+		copy(seed[:], old)
+		return nil
+	}) {
 	}
-	for !Update(s, key, read) {
-	}
-	return seed
+	return Seed{binary.LittleEndian.Uint64(seed[:]), binary.LittleEndian.Uint64(seed[8:])}
 }

@@ -3,7 +3,6 @@ package filter
 import (
 	"time"
 
-	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/shared"
 	"github.com/sluice-go/sluice/reducer"
@@ -13,13 +12,12 @@ import (
 type process struct {
 	host    *shared.Host
 	policy  *policy
-	now     func() clock.Mark
 	metrics *metrics
 	decided verdict // the latest
 }
 
 func newProcess(p *policy, of *shared.Process, m *metrics) *process {
-	e := &process{policy: p, now: of.Store.Now, metrics: m}
+	e := &process{policy: p, metrics: m}
 	// config.Check has refused the document of a plan that no host takes.
 	e.host, _ = of.Host(p.plan, e.tell)
 	return e
@@ -39,11 +37,7 @@ func (e *process) begin(s *stream, q *request) verdict {
 	}
 	s.call.ID = uint64(s.id)
 	e.decided = verdict{}
-	var now clock.Mark
-	if !e.policy.instant {
-		now = e.now()
-	}
-	e.host.Begin(s.call, q.cost, q.find, now)
+	e.host.Begin(s.call, q.cost, q.find)
 	s.omits = s.call.Omits()
 	return e.decided
 }
