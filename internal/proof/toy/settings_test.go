@@ -26,9 +26,6 @@ var settingsChoices = map[string]int{
 	// Settings that are printed, and those of a mechanism alone on the wire.
 	"policy":   8,
 	"wasm/abi": 6,
-	// Cells that are kept in a store of bytes.
-	"proxywasm/cells":  3,
-	"proxywasm/filter": 3,
 	// The naive implementation is a second reading.
 	"internal/oracle":          34,
 	"internal/oracle/generate": 11,
