@@ -27,7 +27,7 @@ func TestReservationsAreTheMachine(t *testing.T) {
 		require.NoError(t, err)
 		machine, err := limiter.New(c)
 		require.NoError(t, err)
-		state := machine.Init(source.Now())
+		state := reducer.ValuesOf(machine).Init(source.Now())
 		type pair struct {
 			r    Reservation
 			a    reducer.Action

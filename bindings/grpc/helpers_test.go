@@ -22,7 +22,7 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/core/mechanism"
 )
 
 // The methods of the service of the tests. The names of the unary ones say how their
@@ -177,7 +177,7 @@ func policyOf(t testing.TB, lines ...string) *sluice.Pipeline {
 func free(t testing.TB, p *sluice.Pipeline) int {
 	t.Helper()
 	for _, s := range p.State() {
-		if s.Kind == pipeline.Bulkhead {
+		if s.Kind == mechanism.Bulkhead {
 			return int(s.Free)
 		}
 	}

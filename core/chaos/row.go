@@ -19,6 +19,7 @@ func Row() *mechanism.Row {
 		Form:      "a map of fail, throttle, ignore and slow",
 		Settings:  settings(),
 		New:       func() mechanism.Draft { return &draft{} },
+		Envoy:     "the filter fault of Envoy injects delays and aborts",
 		Stateless: func(mechanism.Config) string { return "on a chaos, which keeps no state" },
 	}
 }

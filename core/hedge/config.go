@@ -105,7 +105,7 @@ func declared() []mechanism.Doc {
 			Smaller: "lower latency, more load",
 		},
 		{
-			Name: "max", Is: mechanism.Setting{Type: mechanism.Count, Least: 1, Most: MaxHedges}, Field: "Max",
+			Name: "max", Is: mechanism.Setting{Type: mechanism.Count, Least: 1, Most: MaxHedges}, Field: "Max", With: "max",
 			Effect: mechanism.Looser, Value: `1`, Example: "max: 2",
 			Meaning: "the most additional attempts of a round",
 			Larger:  "lower latency of the slowest calls, more load",

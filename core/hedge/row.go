@@ -18,6 +18,7 @@ func Row() *mechanism.Row {
 		Below:    mechanism.Retry,
 		Settings: settings(),
 		New:      func() mechanism.Draft { return &draft{} },
+		Envoy:    "hedge_policy of an Envoy route hedges requests",
 		Stateless: func(c mechanism.Config) string {
 			if h := c.(Config); h.Budgeted || h.Percentile.Positive() {
 				return ""

@@ -17,6 +17,7 @@ func Row() *mechanism.Row {
 		Form:     "a number of attempts as in 3, or a map of settings",
 		Settings: settings(),
 		New:      func() mechanism.Draft { return &draft{Default()} },
+		Envoy:    "retry_policy of an Envoy route repeats requests",
 		Stateless: func(c mechanism.Config) string {
 			if c.(Config).Budgeted {
 				return ""

@@ -3,6 +3,7 @@ package oracle
 import (
 	"github.com/sluice-go/sluice/core/chaos"
 	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/retry"
 	"github.com/sluice-go/sluice/core/timeout"
@@ -146,7 +147,7 @@ func (e *Engine) countFirst(c *call) {
 // passStep reports whether the path continues below step i.
 func (e *Engine) passStep(p *path, i int) bool {
 	c, s := p.call, p.call.plan.steps[i]
-	if s.Kind() == pipeline.Retry {
+	if s.Kind() == mechanism.Retry {
 		c.tryingFrom, c.roundFrom = e.now, e.now
 	}
 	switch {

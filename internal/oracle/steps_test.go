@@ -94,7 +94,7 @@ func replay(t *testing.T, p pipeline.Policy, steps string) (line, why string) {
 		var others reducer.Out
 		answer := c.Step(want.Action, want.At, &others)
 		got := reducer.Effects{Answer: answer, Others: others}
-		if got.String() != want.Effects.String() || reducer.DigestOf(c.AppendState(nil)) != want.Digest {
+		if got.String() != want.Effects.String() || reducer.Digest(c.AppendState(nil)) != want.Digest {
 			return line, "a new cell has " + got.String()
 		}
 	}

@@ -76,14 +76,14 @@ type twin struct {
 
 func (w *twin) pass(now clock.Mark, out *reducer.Out) {
 	w.last = max(w.last, now)
-	for at := w.Wake(); at <= w.last; at = w.Wake() {
+	for at := w.Due().Wake; at <= w.last; at = w.Due().Wake {
 		w.Cell.Step(reducer.Action{Kind: reducer.Tick}, at, out)
 		w.serve(at, out)
 	}
 }
 
 func (w *twin) serve(now clock.Mark, out *reducer.Out) {
-	for at, _ := w.Serves(); at <= now; at, _ = w.Serves() {
+	for w.Due().Serves <= now {
 		w.Cell.Step(reducer.Action{Kind: reducer.Serve}, now, out)
 	}
 }
@@ -162,8 +162,8 @@ func walk(t *testing.T, r *rand.Rand, queued bool, native cell.Maker, module *ho
 		if answer != verdict || len(want)+len(got) > 0 && !reflect.DeepEqual(want, got) {
 			t.Fatalf("step %d at %v: module %+v %+v, native %+v %+v", n, now, verdict, got, answer, want)
 		}
-		if wake := c.Wake(); queued && wake != twin.Wake() || !queued && wake != clock.Never {
-			t.Fatalf("step %d: wakes at %v, not %v", n, wake, twin.Wake())
+		if wake := c.Wake(); queued && wake != twin.Due().Wake || !queued && wake != clock.Never {
+			t.Fatalf("step %d: wakes at %v, not %v", n, wake, twin.Due().Wake)
 		}
 		if answer.Verdict == reducer.Admit || answer.Verdict == reducer.Wait {
 			permits = append(permits, answer.Permit)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sluice-go/sluice/core/hedge"
+	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/internal/oracle"
 )
@@ -20,7 +21,7 @@ func TestCalls(t *testing.T) {
 	hedged := 0
 	for seed := range uint64(cases) {
 		p, events := generated(seed)
-		h := index(p.Steps, pipeline.Hedge)
+		h := index(p.Steps, mechanism.Hedge)
 		if h < 0 || slices.ContainsFunc(events, func(e oracle.Event) bool { return e.Op == "configure" }) {
 			continue
 		}
@@ -98,7 +99,7 @@ func TestHedgeInShadow(t *testing.T) {
 	told := 0
 	for seed := range uint64(cases) {
 		p, events := generated(seed)
-		h := index(p.Steps, pipeline.Hedge)
+		h := index(p.Steps, mechanism.Hedge)
 		if h < 0 || len(p.Steps) == 1 || slices.ContainsFunc(events, func(e oracle.Event) bool { return e.Op == "configure" }) {
 			continue
 		}

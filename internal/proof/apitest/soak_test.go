@@ -16,7 +16,7 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/core/decision"
-	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/internal/testenv"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -143,7 +143,7 @@ func rested(t *testing.T, p *sluice.Pipeline) {
 	for _, step := range p.State() {
 		assert.Zero(t, step.Waiting, step.Step)
 		assert.Zero(t, step.InUse, step.Step)
-		if step.Kind != pipeline.Breaker {
+		if step.Kind != mechanism.Breaker {
 			assert.Zero(t, step.Used, step.Step)
 		}
 	}

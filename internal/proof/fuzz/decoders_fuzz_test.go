@@ -111,10 +111,10 @@ func made[M any](f *testing.F, m M, err error) M {
 // decoder fuzzes a cell's decoder, beginning with a fresh state and with the golden
 // states of some folders, under the header of the cell.
 func decoder[S any](f *testing.F, cell reducer.Cell[S], folders ...string) {
-	fresh := cell.AppendState(nil, cell.Init(5))
+	fresh := reducer.ValuesOf(cell).AppendState(nil, reducer.ValuesOf(cell).Init(5))
 	f.Add(fresh, uint64(2))
 	for _, folder := range folders {
-		paths, err := filepath.Glob(filepath.Join("..", "core", filepath.FromSlash(folder), "golden", "*.hex"))
+		paths, err := filepath.Glob(filepath.Join("../../../core", filepath.FromSlash(folder), "golden", "*.hex"))
 		if err != nil || len(paths) == 0 {
 			f.Fatalf("no golden states in %s (%v)", folder, err)
 		}
@@ -131,7 +131,7 @@ func decoder[S any](f *testing.F, cell reducer.Cell[S], folders ...string) {
 		if err := script.Decodes(cell, src); err != nil {
 			t.Fatal(err)
 		}
-		if state, err := cell.DecodeState(src); err == nil {
+		if state, err := reducer.ValuesOf(cell).DecodeState(src); err == nil {
 			walk(t, cell, state, seed)
 		}
 	})
@@ -145,7 +145,7 @@ const headerSize = 6
 func walk[S any](t *testing.T, cell reducer.Cell[S], state S, seed uint64) {
 	r := rand.New(rand.NewPCG(seed, 0))
 	var now clock.Mark
-	if at, ok := cell.NextWake(state); ok {
+	if at, ok := reducer.ValuesOf(cell).NextWake(state); ok {
 		now = at
 	}
 	for range 20 {
@@ -160,15 +160,15 @@ func walk[S any](t *testing.T, cell reducer.Cell[S], state S, seed uint64) {
 		if r.IntN(10) == 0 {
 			a.Cost, a.Permit = r.Uint32(), reducer.Permit{Generation: r.Uint64(), ID: r.Uint64(), Mark: clock.Mark(r.Uint64())}
 		}
-		before := cell.AppendState(nil, state)
-		next, _ := cell.Reduce(state, a, now)
-		if !bytes.Equal(before, cell.AppendState(nil, state)) {
+		before := reducer.ValuesOf(cell).AppendState(nil, state)
+		next, _ := reducer.ValuesOf(cell).Reduce(state, a, now)
+		if !bytes.Equal(before, reducer.ValuesOf(cell).AppendState(nil, state)) {
 			t.Fatalf("%v at %v changed the state that it came from", a, now)
 		}
-		if err := cell.Check(next); err != nil {
+		if err := cell.Check(&next); err != nil {
 			t.Fatalf("after %v at %v: %v", a, now, err)
 		}
-		cell.AppendText(nil, next, now)
+		cell.AppendText(nil, &next, now)
 		state = next
 	}
 }

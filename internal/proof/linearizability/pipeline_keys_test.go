@@ -7,6 +7,7 @@ import (
 	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/pipeline"
 )
 
@@ -48,7 +49,7 @@ func TestPipelineKeys(t *testing.T) {
 			few := piping(keyedStep(kind), 2, 3, nil)
 			t.Run("evicted in a bubble", func(t *testing.T) { linearizable(t, bubbles, 300, few) })
 			t.Run("evicted by clock", func(t *testing.T) { linearizable(t, virtual, 300, few) })
-			if kind == pipeline.Breaker {
+			if kind == mechanism.Breaker {
 				return
 			}
 			none := piping(sharedStep(kind), 2, 4, nil)
@@ -60,4 +61,4 @@ func TestPipelineKeys(t *testing.T) {
 	}
 }
 
-var kinds = map[string]pipeline.Kind{"breaker": pipeline.Breaker, "limit": pipeline.Limit, "bulkhead": pipeline.Bulkhead}
+var kinds = map[string]pipeline.Kind{"breaker": mechanism.Breaker, "limit": mechanism.Limit, "bulkhead": mechanism.Bulkhead}

@@ -14,6 +14,7 @@ import (
 	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -135,9 +136,9 @@ func piping(draw func(*history) []pipeline.Step, most, keys int, defect func(*pi
 
 func cellOf(s pipeline.Step) cell {
 	switch {
-	case s.Kind() == pipeline.Breaker:
+	case s.Kind() == mechanism.Breaker:
 		return breakerCell(pipeline.ConfigOf[breaker.Config](s))
-	case s.Kind() == pipeline.Bulkhead:
+	case s.Kind() == mechanism.Bulkhead:
 		return bulkheadCell(pipeline.ConfigOf[bulkhead.Config](s))
 	case pipeline.ConfigOf[limiter.Config](s).Queue > 0:
 		return queuedCell(pipeline.ConfigOf[limiter.Config](s))
@@ -212,9 +213,9 @@ func (i *invocation) entered(err error) (all []step) {
 	for n := last - 1; n >= 0; n-- {
 		a := reducer.Action{Kind: reducer.Record, Outcome: reducer.Cancelled}
 		switch i.p.steps[n].Kind() {
-		case pipeline.Limit:
+		case mechanism.Limit:
 			a = reducer.Action{Kind: reducer.Cancel, Cost: i.cost}
-		case pipeline.Bulkhead:
+		case mechanism.Bulkhead:
 			a = reducer.Action{Kind: reducer.Release}
 		}
 		all = append(all, gives(n, i.first+n, a, seen{}))
@@ -239,7 +240,7 @@ func (i *invocation) leaving(o reducer.Outcome, kinds ...pipeline.Kind) (all []s
 			continue
 		}
 		a := reducer.Action{Kind: reducer.Release}
-		if kind == pipeline.Breaker {
+		if kind == mechanism.Breaker {
 			a = reducer.Action{Kind: reducer.Record, Outcome: o}
 		}
 		all = append(all, gives(n, i.first+n, a, seen{}))
@@ -278,7 +279,7 @@ func (p *pipelines) does(c *client) {
 		i.record(s, i.entered(err)...)
 		return
 	}
-	i.record(s, i.leaving(outcome, pipeline.Breaker, pipeline.Bulkhead)...)
+	i.record(s, i.leaving(outcome, mechanism.Breaker, mechanism.Bulkhead)...)
 }
 
 // calm turns a panic into an error.
@@ -309,15 +310,15 @@ func (p *pipelines) begins(c *client) {
 		s = c.enter()
 		p.done(call, outcome)
 		c.exit(&s)
-		i.record(s, i.leaving(outcome, pipeline.Breaker)...)
+		i.record(s, i.leaving(outcome, mechanism.Breaker)...)
 		c.rest()
 	} else {
-		votes = i.leaving(reducer.Cancelled, pipeline.Breaker)
+		votes = i.leaving(reducer.Cancelled, mechanism.Breaker)
 	}
 	s = c.enter()
 	p.release(call)
 	c.exit(&s)
-	i.record(s, append(votes, i.leaving(outcome, pipeline.Bulkhead)...)...)
+	i.record(s, append(votes, i.leaving(outcome, mechanism.Bulkhead)...)...)
 }
 
 func TestPipeline(t *testing.T) {

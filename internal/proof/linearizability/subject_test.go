@@ -38,21 +38,23 @@ func (e *erased[S]) step(a reducer.Action, now clock.Mark, out *reducer.Out) red
 }
 
 func (e *erased[S]) wake() clock.Mark {
-	if at, ok := e.machine.NextWake(e.state); ok {
+	if at, ok := reducer.ValuesOf(e.machine).NextWake(e.state); ok {
 		return at
 	}
 	return clock.Never
 }
 
 func (e *erased[S]) clone() subject {
-	return &erased[S]{e.machine, e.machine.Clone(e.state), e.unclamped}
+	return &erased[S]{e.machine, reducer.ValuesOf(e.machine).Clone(e.state), e.unclamped}
 }
 
 func (e *erased[S]) anew(now clock.Mark) (subject, bool) {
-	return &erased[S]{e.machine, e.machine.Init(now), e.unclamped}, e.machine.Fresh(e.state, now)
+	return &erased[S]{e.machine, reducer.ValuesOf(e.machine).Init(now), e.unclamped}, reducer.ValuesOf(e.machine).Fresh(e.state, now)
 }
 
-func (e *erased[S]) encode(dst []byte) []byte { return e.machine.AppendState(dst, e.state) }
+func (e *erased[S]) encode(dst []byte) []byte {
+	return reducer.ValuesOf(e.machine).AppendState(dst, e.state)
+}
 
 func (e *erased[S]) ready(p reducer.Permit) clock.Mark {
 	if m, ok := any(e.machine).(*limiter.Machine); ok {
@@ -81,7 +83,7 @@ func begun[S any](m reducer.Cell[S], err error) subject {
 	if err != nil {
 		panic(err)
 	}
-	return &erased[S]{machine: m, state: m.Init(0)}
+	return &erased[S]{machine: m, state: reducer.ValuesOf(m).Init(0)}
 }
 
 // limitCell is the model of a limit without a queue.

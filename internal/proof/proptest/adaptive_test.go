@@ -128,7 +128,7 @@ func plays(h history, step aimd, asks func(a *request) error, check func(e *endi
 	c := drawAdaptive(h.word(0))
 	m := must(adaptive.New(c))
 	now := clock.Mark(int64(h.word(1) % 1_000))
-	s := m.Init(now)
+	s := reducer.ValuesOf(m).Init(now)
 	var held []holding
 	var sum roundCount
 	for _, word := range h.steps() {
@@ -137,7 +137,7 @@ func plays(h history, step aimd, asks func(a *request) error, check func(e *endi
 			now = now.Add(time.Duration(w % 4))
 			if w>>2%8 < 4 {
 				cost := uint32(pick(w>>40, 1, 1, 0, 2, 3, 1, int(c.Maximum), int(c.Maximum)+1))
-				a := request{config: c, before: m.Clone(s), held: held, cost: max(1, int(cost))}
+				a := request{config: c, before: reducer.ValuesOf(m).Clone(s), held: held, cost: max(1, int(cost))}
 				ask, over := reducer.Action{Kind: reducer.Acquire, Cost: cost}, c.Over
 				if c.OverShare.Positive() {
 					over = adaptive.DefaultOver
@@ -148,7 +148,7 @@ func plays(h history, step aimd, asks func(a *request) error, check func(e *endi
 				}
 				a.answer = step(m, &s, ask, now)
 				if err := asks(&a); err != nil {
-					return fmt.Errorf("%+v: %d places at %v: %s at %s: %w", c, cost, now, a.answer, m.AppendText(nil, a.before, now), err)
+					return fmt.Errorf("%+v: %d places at %v: %s at %s: %w", c, cost, now, a.answer, m.AppendText(nil, &a.before, now), err)
 				}
 				if a.answer.Verdict == reducer.Admit {
 					if len(held) == 0 && sum.calls == 0 {
@@ -163,19 +163,19 @@ func plays(h history, step aimd, asks func(a *request) error, check func(e *endi
 				continue
 			}
 			i := int(w >> 5 % uint64(len(held)))
-			e := ending{machine: m, config: c, before: m.Clone(s), held: inUse(held), cost: held[i].cost, over: held[i].over, at: now, step: step}
+			e := ending{machine: m, config: c, before: reducer.ValuesOf(m).Clone(s), held: inUse(held), cost: held[i].cost, over: held[i].over, at: now, step: step}
 			e.record = reducer.Action{Kind: reducer.Record, Permit: held[i].permit, Outcome: pick(w>>16, reducer.OK, reducer.OK, reducer.OK,
 				reducer.OK, reducer.OK, reducer.Fail, reducer.Throttle, reducer.Timeout, reducer.Ignore, reducer.Cancelled)}
 			held = append(held[:i], held[i+1:]...)
 			step(m, &s, e.record, now)
-			e.after = m.Clone(s)
+			e.after = reducer.ValuesOf(m).Clone(s)
 			e.counts(&sum)
 			if e.round = sum; e.ends() {
 				sum = roundCount{peak: inUse(held)}
 			}
 			if err := check(&e); err != nil {
 				return fmt.Errorf("%+v: %v at %v: from %s to %s: %w", c, e.record.Outcome, now,
-					m.AppendText(nil, e.before, now), m.AppendText(nil, s, now), err)
+					m.AppendText(nil, &e.before, now), m.AppendText(nil, &s, now), err)
 			}
 		}
 	}
@@ -281,7 +281,7 @@ func adaptiveLines() []row {
 			if e.after.Limit < e.config.Minimum || e.after.Limit > e.config.Maximum {
 				return fmt.Errorf("from %d to %d places", e.config.Minimum, e.config.Maximum)
 			}
-			return e.machine.Check(e.after)
+			return e.machine.Check(&e.after)
 		}, "raises the limit above the maximum", afterwards(func(a *reducer.Action, was, s *adaptive.State) {
 			if a.Outcome == reducer.OK && s.Limit == was.Limit {
 				s.Limit++
@@ -314,10 +314,10 @@ func adaptiveLines() []row {
 			func(e *ending) bool { return e.timely() || e.record.Outcome == reducer.Fail },
 			func(e *ending) error {
 				for _, longer := range []time.Duration{1, 3, 10, 100} {
-					slow := e.machine.Clone(e.before)
+					slow := reducer.ValuesOf(e.machine).Clone(e.before)
 					e.step(e.machine, &slow, e.record, max(e.at, e.before.Last).Add(longer))
 					if slow.Limit > e.after.Limit {
-						return fmt.Errorf("%s after %s more", e.machine.AppendText(nil, slow, e.at), longer)
+						return fmt.Errorf("%s after %s more", e.machine.AppendText(nil, &slow, e.at), longer)
 					}
 				}
 				return nil
@@ -331,11 +331,11 @@ func adaptiveLines() []row {
 			func(e *ending) error {
 				var limits []uint32
 				for _, began := range []clock.Mark{max(e.at, e.before.Last), e.at.Add(1), clock.Never, clock.Always} {
-					s, a := e.machine.Clone(e.before), e.record
+					s, a := reducer.ValuesOf(e.machine).Clone(e.before), e.record
 					a.Mark = began
 					e.step(e.machine, &s, a, e.at)
 					if limits = append(limits, s.Limit); s.Limit != limits[0] || !e.ends() && s.Round.Quick != e.before.Round.Quick+uint32(e.cost) && s.Round.Calls > 0 {
-						return fmt.Errorf("%s for one that began at %v", e.machine.AppendText(nil, s, e.at), began)
+						return fmt.Errorf("%s for one that began at %v", e.machine.AppendText(nil, &s, e.at), began)
 					}
 				}
 				return nil
@@ -389,7 +389,7 @@ func saturate(h history, step aimd, cuts bool, holds func(before, after, minimum
 	}
 	m := must(adaptive.New(c))
 	now := clock.Mark(int64(h.word(1) % 1_000))
-	s := m.Init(now)
+	s := reducer.ValuesOf(m).Init(now)
 	n := uint64(0)
 	for rounds := 1; rounds <= 30; {
 		var held []reducer.Permit
@@ -500,12 +500,8 @@ func adaptiveScene(name string, depth int, asks ...reducer.Action) scene[adaptiv
 				c.Initial = c.Maximum
 				return c
 			}())))},
-		{"G2", "Reduce leaves its input as it was", exploredG2[state],
-			"reduces in place", reduces(func(c cellOf, s state, a act, now clock.Mark) (state, reducer.Effects) {
-				var out reducer.Out
-				answer := c.Step(&s, a, now, &out)
-				return s, reducer.Effects{Answer: answer, Others: out}
-			})},
+		{"G2", "a step of a clone leaves the state as it was", exploredG2[state],
+			"shares its memory with its clone", clones(func(_ cellOf, dst, src *state) { *dst = *src })},
 		{"G3", "a mark before the last one counts as the last one", asked[state](G3),
 			"accepts a mark before its last one", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
 				s.Last = min(s.Last, now)
@@ -520,20 +516,19 @@ func adaptiveScene(name string, depth int, asks ...reducer.Action) scene[adaptiv
 			})},
 		{"G8", "if all marks are shifted by the same time, the decisions are the same", exploredG8[state],
 			"does not shift the beginning of the round", func(sound cellOf) cellOf {
-				return &crooked[state]{Cell: sound, shift: func(c cellOf, s state, by time.Duration) state {
+				return &crooked[state]{Cell: sound, move: func(c cellOf, s *state, by time.Duration) {
 					since := s.Round.Since
-					if s = c.Shift(s, by); by == 24*time.Hour {
+					if c.Move(s, by); by == 24*time.Hour {
 						s.Round.Since = since
 					}
-					return s
 				}}
 			}},
 		{"G9", "a state that is encoded and decoded is the same, and decides the same afterwards", asked[state](G9),
 			"loses the round when it is restored", func(sound cellOf) cellOf {
-				return &crooked[state]{Cell: sound, decode: func(c cellOf, src []byte) (state, error) {
-					s, err := c.DecodeState(src)
+				return &crooked[state]{Cell: sound, decode: func(c cellOf, src []byte, s *state) error {
+					err := c.Decode(src, s)
 					s.Round = adaptive.Round{Since: s.Last}
-					return s, err
+					return err
 				}}
 			}},
 		{"G13", "an action that is late, a duplicate or has an unknown permit changes nothing", exploredG13[state],
@@ -552,12 +547,10 @@ func adaptiveScene(name string, depth int, asks ...reducer.Action) scene[adaptiv
 				}
 				return answer
 			})},
-		{"Twin", "Reduce is Step on a clone", atSteps[state](Twin),
-			"reduces a timeout to a success", reduces(func(c cellOf, s state, a act, now clock.Mark) (state, reducer.Effects) {
-				if a.Outcome == reducer.Timeout {
-					a.Outcome = reducer.OK
-				}
-				return c.Reduce(s, a, now)
+		{"Twin", "Reduce is Step on a clone, and a clone between two steps changes nothing", atSteps[state](Twin),
+			"loses the round in a clone", clones(func(c cellOf, dst, src *state) {
+				c.Clone(dst, src)
+				dst.Round = adaptive.Round{Since: dst.Last}
 			})},
 	}
 	return s

@@ -148,7 +148,7 @@ func (b *byHand) pass(to clock.Mark) {
 			b.end(n)
 		}
 		for i, c := range b.cells {
-			if c != nil && c.Ends() <= b.now {
+			if c != nil && c.Due().Ends <= b.now {
 				b.step(i, reducer.Action{Kind: reducer.Tick})
 			}
 		}
@@ -183,7 +183,7 @@ func (b *byHand) end(n int) {
 func (b *byHand) serve() {
 	for i, c := range b.cells {
 		for c != nil {
-			if at, _ := c.Serves(); at > b.now {
+			if c.Due().Serves > b.now {
 				break
 			}
 			b.step(i, reducer.Action{Kind: reducer.Serve})

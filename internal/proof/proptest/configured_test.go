@@ -77,8 +77,8 @@ type player struct {
 func (d *player) play(w uint64) {
 	d.now += clock.Mark(w % 8 * (w >> 3 % 2))
 	var out reducer.Out
-	for d.cell.Ends() <= d.now && d.cell.Ends() != clock.Never {
-		d.cell.Step(reducer.Action{Kind: reducer.Tick}, d.cell.Ends(), &out)
+	for d.cell.Due().Ends <= d.now && d.cell.Due().Ends != clock.Never {
+		d.cell.Step(reducer.Action{Kind: reducer.Tick}, d.cell.Due().Ends, &out)
 	}
 	d.callers++
 	a := reducer.Action{Kind: reducer.Acquire, Cost: 1, Permit: reducer.Permit{ID: d.callers}}

@@ -9,6 +9,7 @@ import (
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/fallback"
+	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -83,7 +84,7 @@ func sleeps(said []told, x int) (is bool) {
 // votes reports whether a policy has a breaker.
 func votes(p pipeline.Policy) bool {
 	return slices.ContainsFunc(p.Steps, func(s pipeline.Step) bool {
-		return s.Kind() == pipeline.Breaker && pipeline.ConfigOf[breaker.Config](s) != (breaker.Config{})
+		return s.Kind() == mechanism.Breaker && pipeline.ConfigOf[breaker.Config](s) != (breaker.Config{})
 	})
 }
 

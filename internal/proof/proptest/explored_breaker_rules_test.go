@@ -118,19 +118,19 @@ func breakerRules(c breaker.Config) []ruled[breaker.State] {
 			"sends one more probe than configured", made(func(c *breaker.Config) { c.Probes++ })},
 		{"B4", "no deadlock: from every state, time alone leads to an admission",
 			inState(func(s scene[state], r *room[state], now clock.Mark) error {
-				state := s.use.Cell.Clone(r.State)
+				state := reducer.ValuesOf(s.use.Cell).Clone(r.State)
 				for range 4 {
 					if tried(s.use.Cell, state, ask, now).answer.Verdict == reducer.Admit {
 						return nil
 					}
-					wake, ok := s.use.Cell.NextWake(state)
+					wake, ok := reducer.ValuesOf(s.use.Cell).NextWake(state)
 					if !ok {
 						break
 					}
 					now = max(now, wake)
 					state = tried(s.use.Cell, state, tick, now).state
 				}
-				return fmt.Errorf("%q refuses for ever", s.use.Cell.AppendText(nil, state, now))
+				return fmt.Errorf("%q refuses for ever", s.use.Cell.AppendText(nil, &state, now))
 			}),
 			"ignores time in half-open", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
 				if s.Mode == breaker.HalfOpen {
@@ -250,7 +250,7 @@ func breakerRules(c breaker.Config) []ruled[breaker.State] {
 			"always opens for the shortest time", made(func(c *breaker.Config) { c.Open.Max = c.Open.Base })},
 		{"B11", "with a healthy dependency it closes within a bounded time",
 			inState(func(s scene[state], r *room[state], now clock.Mark) error {
-				d := done[state]{state: s.use.Cell.Clone(r.State)}
+				d := done[state]{state: reducer.ValuesOf(s.use.Cell).Clone(r.State)}
 				for range 8 {
 					if d.state.Mode == breaker.Closed {
 						return nil
@@ -260,11 +260,11 @@ func breakerRules(c breaker.Config) []ruled[breaker.State] {
 						d = tried(s.use.Cell, d.state, act{Kind: reducer.Record, Outcome: reducer.OK, Permit: d.answer.Permit}, now)
 						continue
 					}
-					if wake, ok := s.use.Cell.NextWake(d.state); ok {
+					if wake, ok := reducer.ValuesOf(s.use.Cell).NextWake(d.state); ok {
 						now = max(now, wake)
 					}
 				}
-				return fmt.Errorf("still %q", s.use.Cell.AppendText(nil, d.state, now))
+				return fmt.Errorf("still %q", s.use.Cell.AppendText(nil, &d.state, now))
 			}),
 			"counts every probe as a failure", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
 				if a.Kind == reducer.Record && s.Mode == breaker.HalfOpen {
@@ -280,12 +280,10 @@ func breakerRules(c breaker.Config) []ruled[breaker.State] {
 				}
 				return answer
 			})},
-		{"Twin", "Reduce is Step on a clone", atSteps[state](Twin),
-			"reduces a cancel to a success", reduces(func(c cellOf, s state, a act, now clock.Mark) (state, reducer.Effects) {
-				if a.Kind == reducer.Cancel && s.Mode == breaker.HalfOpen {
-					a.Kind, a.Outcome = reducer.Record, reducer.OK
-				}
-				return c.Reduce(s, a, now)
+		{"Twin", "Reduce is Step on a clone, and a clone between two steps changes nothing", atSteps[state](Twin),
+			"loses its pending probes in a clone", clones(func(c cellOf, dst, src *state) {
+				c.Clone(dst, src)
+				encoder.Recall(dst)
 			})},
 		{"G3", "a mark before the last one counts as the last one", asked[state](G3),
 			"forgets its last mark when it opens", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
@@ -296,11 +294,11 @@ func breakerRules(c breaker.Config) []ruled[breaker.State] {
 			})},
 		{"G4", "after a tick and serving, the next wake is later, or none", atStates[state](G4),
 			"wakes at the deadline of a probe that has ended", func(sound cellOf) cellOf {
-				return &crooked[state]{Cell: sound, wake: func(c cellOf, s state) (clock.Mark, bool) {
+				return &crooked[state]{Cell: sound, due: func(c cellOf, s *state) reducer.Due {
 					if s.Mode == breaker.HalfOpen && s.ProbesOut == 0 {
-						return s.Origin.Add(s.OpenFor), true
+						return reducer.Due{Wake: s.Origin.Add(s.OpenFor)}
 					}
-					return c.NextWake(s)
+					return c.Due(s)
 				}}
 			}},
 		{"G5", "before the next wake a tick has no effect", asked[state](G5),
@@ -312,20 +310,19 @@ func breakerRules(c breaker.Config) []ruled[breaker.State] {
 			})},
 		{"G8", "if all marks are shifted by the same time, the decisions are the same", exploredG8[state],
 			"does not shift the marks of its probes", func(sound cellOf) cellOf {
-				return &crooked[state]{Cell: sound, shift: func(c cellOf, s state, by time.Duration) state {
+				return &crooked[state]{Cell: sound, move: func(c cellOf, s *state, by time.Duration) {
 					origin := s.Origin
-					if s = c.Shift(s, by); s.Mode == breaker.HalfOpen {
+					if c.Move(s, by); s.Mode == breaker.HalfOpen {
 						s.Origin = origin
 					}
-					return s
 				}}
 			}},
 		{"G9", "a state that is encoded and decoded is the same, and decides the same afterwards", asked[state](G9),
 			"loses its pending probes when it is restored", func(sound cellOf) cellOf {
-				return &crooked[state]{Cell: sound, decode: func(c cellOf, src []byte) (state, error) {
-					s, err := c.DecodeState(src)
-					encoder.Recall(&s)
-					return s, err
+				return &crooked[state]{Cell: sound, decode: func(c cellOf, src []byte, s *state) error {
+					err := c.Decode(src, s)
+					encoder.Recall(s)
+					return err
 				}}
 			}},
 	}

@@ -111,7 +111,7 @@ func probesOf(s *breaker.State) []uint64 {
 		return nil
 	}
 	const header, mark = 6 + 1, 8 // and the flags
-	all := encoder.AppendState(nil, *s)[header:]
+	all := reducer.ValuesOf(encoder).AppendState(nil, *s)[header:]
 	number := func() uint64 {
 		v, n := binary.Uvarint(all)
 		all = all[n:]
@@ -169,7 +169,7 @@ func ring(c breaker.Config, s *breaker.State) (all []byte) {
 	if s.Mode != breaker.Closed {
 		return nil
 	}
-	encoded := encoder.AppendState(nil, *s)
+	encoded := reducer.ValuesOf(encoder).AppendState(nil, *s)
 	calls := encoded[len(encoded)-int(s.Total+3)/4:]
 	for i := range uint64(s.Total) {
 		at := (s.Cursor + uint64(c.Count) - uint64(s.Total) + i) % uint64(c.Count)

@@ -74,12 +74,12 @@ func budgetScene() scene[budget.State] {
 				}
 				return answer
 			})},
-		{"Twin", "Reduce is Step on a clone", atSteps[state](Twin),
-			"reduces a peek to a retry", reduces(func(c cellOf, s state, a act, now clock.Mark) (state, reducer.Effects) {
-				if a.Kind == reducer.Peek {
-					a.Kind = reducer.Acquire
+		{"Twin", "Reduce is Step on a clone, and a clone between two steps changes nothing", atSteps[state](Twin),
+			"loses its count of retries in a clone", clones(func(c cellOf, dst, src *state) {
+				c.Clone(dst, src)
+				for i := range dst.Buckets {
+					dst.Buckets[i].Retries = 0
 				}
-				return c.Reduce(s, a, now)
 			})},
 		{"G5", "a tick has no effect", asked[state](G5),
 			"counts a tick as a first attempt", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
@@ -90,22 +90,21 @@ func budgetScene() scene[budget.State] {
 			})},
 		{"G8", "if all marks are shifted by the same time, the decisions are the same", exploredG8[state],
 			"does not shift its origin", func(sound cellOf) cellOf {
-				return &crooked[state]{Cell: sound, shift: func(c cellOf, s state, by time.Duration) state {
+				return &crooked[state]{Cell: sound, move: func(c cellOf, s *state, by time.Duration) {
 					origin := s.Origin
-					if s = c.Shift(s, by); by == 24*time.Hour {
+					if c.Move(s, by); by == 24*time.Hour {
 						s.Origin = origin
 					}
-					return s
 				}}
 			}},
 		{"G9", "a state that is encoded and decoded is the same, and decides the same afterwards", asked[state](G9),
 			"loses its count of retries when it is restored", func(sound cellOf) cellOf {
-				return &crooked[state]{Cell: sound, decode: func(c cellOf, src []byte) (state, error) {
-					s, err := c.DecodeState(src)
+				return &crooked[state]{Cell: sound, decode: func(c cellOf, src []byte, s *state) error {
+					err := c.Decode(src, s)
 					for i := range s.Buckets {
 						s.Buckets[i].Retries = 0
 					}
-					return s, err
+					return err
 				}}
 			}},
 	}

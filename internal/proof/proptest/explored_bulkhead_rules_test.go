@@ -57,7 +57,7 @@ func placesRules(c bulkhead.Config) []ruled[bulkhead.State] {
 				if n != r.State.Held {
 					return fmt.Errorf("%d places are held, %d by the state", n, r.State.Held)
 				}
-				all := s.use.Cell.Clone(r.State)
+				all := reducer.ValuesOf(s.use.Cell).Clone(r.State)
 				var out reducer.Out
 				for _, p := range held {
 					if a := s.use.Cell.Step(&all, act{Kind: reducer.Release, Permit: p}, now, &out); a.Verdict != reducer.Done {
@@ -115,20 +115,20 @@ func placesRules(c bulkhead.Config) []ruled[bulkhead.State] {
 			})},
 		{"K3 (leases)", "no deadlock: from every state, time alone leads to an admission",
 			everywhere(func(s scene[state], r *room[state], now clock.Mark) error {
-				after := s.use.Cell.Clone(r.State)
+				after := reducer.ValuesOf(s.use.Cell).Clone(r.State)
 				for range 12 {
 					var out reducer.Out
 					after = settled(s.use.Cell, after, now, &out)
 					if tried(s.use.Cell, after, act{Kind: reducer.TryAcquire}, now).answer.Verdict == reducer.Admit {
 						return nil
 					}
-					wake, ok := s.use.Cell.NextWake(after)
+					wake, ok := reducer.ValuesOf(s.use.Cell).NextWake(after)
 					if !ok {
 						break
 					}
 					now = max(now, wake)
 				}
-				return fmt.Errorf("%q refuses for ever", s.use.Cell.AppendText(nil, after, now))
+				return fmt.Errorf("%q refuses for ever", s.use.Cell.AppendText(nil, &after, now))
 			}),
 			"does not end leases", made(func(c *bulkhead.Config) { c.Lease = 0 })},
 		{"Sound", "after every step Check passes", atStates[state](Sound),
@@ -141,19 +141,18 @@ func placesRules(c bulkhead.Config) []ruled[bulkhead.State] {
 			})},
 		{"G4", "after a tick and serving, the next wake is later, or none", atStates[state](G4),
 			"wakes at once while a place is held", func(sound cellOf) cellOf {
-				return &crooked[state]{Cell: sound, wake: func(c cellOf, s state) (clock.Mark, bool) {
+				return &crooked[state]{Cell: sound, due: func(c cellOf, s *state) reducer.Due {
 					if s.Held > 0 {
-						return s.Last, true
+						return reducer.Due{Wake: s.Last}
 					}
-					return c.NextWake(s)
+					return c.Due(s)
 				}}
 			}},
 		{"G8", "if all marks are shifted by the same time, the decisions are the same", exploredG8[state],
 			"does not shift the ends of waits", func(sound cellOf) cellOf {
-				return &crooked[state]{Cell: sound, shift: func(c cellOf, s state, by time.Duration) state {
-					s = c.Shift(s, by)
+				return &crooked[state]{Cell: sound, move: func(c cellOf, s *state, by time.Duration) {
+					c.Move(s, by)
 					s.Queue.Shift(-by)
-					return s
 				}}
 			}},
 	}...)

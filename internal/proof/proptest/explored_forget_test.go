@@ -102,21 +102,20 @@ func forgetScene() scene[breaker.State] {
 				})},
 			{"G8", "if all marks are shifted by the same time, the decisions are the same", exploredG8[state],
 				"does not shift the mark of its last failure", func(sound cellOf) cellOf {
-					return &crooked[state]{Cell: sound, shift: func(c cellOf, s state, by time.Duration) state {
-						if s = c.Shift(s, by); s.Mode == breaker.Closed && s.Failed > 0 {
+					return &crooked[state]{Cell: sound, move: func(c cellOf, s *state, by time.Duration) {
+						if c.Move(s, by); s.Mode == breaker.Closed && s.Failed > 0 {
 							s.Cursor -= min(s.Cursor, uint64(by))
 						}
-						return s
 					}}
 				}},
 			{"G9", "a state that is encoded and decoded is the same, and decides the same afterwards", asked[state](G9),
 				"forgets when it is restored", func(sound cellOf) cellOf {
-					return &crooked[state]{Cell: sound, decode: func(c cellOf, src []byte) (state, error) {
-						s, err := c.DecodeState(src)
+					return &crooked[state]{Cell: sound, decode: func(c cellOf, src []byte, s *state) error {
+						err := c.Decode(src, s)
 						if s.Mode == breaker.Closed {
 							s.Failed, s.Cursor = 0, 0
 						}
-						return s, err
+						return err
 					}}
 				}},
 		},

@@ -50,9 +50,9 @@ func exploredG8[S any](s scene[S]) checked[S] {
 	const day = 24 * time.Hour
 	c := s.use.Cell
 	return checked[S]{State: func(r room[S], now clock.Mark) error {
-		later := c.Shift(r.State, day)
-		wake, ok := c.NextWake(r.State)
-		if at, still := c.NextWake(later); still != ok || ok && at != wake.Add(day) {
+		later := reducer.ValuesOf(c).Shift(r.State, day)
+		wake, ok := reducer.ValuesOf(c).NextWake(r.State)
+		if at, still := reducer.ValuesOf(c).NextWake(later); still != ok || ok && at != wake.Add(day) {
 			return fmt.Errorf("a day later the next wake is %s, not %s", at, wake.Add(day))
 		}
 		for _, a := range questions(s, r) {
@@ -65,9 +65,9 @@ func exploredG8[S any](s scene[S]) checked[S] {
 				return fmt.Errorf("a day later %s: %w", a, err)
 			}
 			r := r
-			r.State, r.Bytes = was.state, c.AppendState(nil, was.state)
+			r.State, r.Bytes = was.state, reducer.ValuesOf(c).AppendState(nil, was.state)
 			if !s.told(s.moved(r, is.state, day), now.Add(day), r, now) {
-				return fmt.Errorf("a day later %s leads to %q, not %q", a, c.AppendText(nil, is.state, 0), c.AppendText(nil, was.state, 0))
+				return fmt.Errorf("a day later %s leads to %q, not %q", a, c.AppendText(nil, &is.state, 0), c.AppendText(nil, &was.state, 0))
 			}
 		}
 		return nil

@@ -136,12 +136,12 @@ func countRules(r rate) []ruled[limiter.State] {
 			})},
 		{"Sound", "after every step Check passes and the state can be decoded", atStates[S](Sound),
 			"encodes one byte too many", func(sound cellOf) cellOf { return wordy[S]{sound} }},
-		{"Twin", "Reduce is Step on a clone", atSteps[S](Twin),
-			"reduces a commit to a cancel", reduces(func(c cellOf, s S, a act, now clock.Mark) (S, reducer.Effects) {
-				if a.Kind == reducer.Commit {
-					a.Kind = reducer.Cancel
-				}
-				return c.Reduce(s, a, now)
+		{"Twin", "Reduce is Step on a clone, and a clone between two steps changes nothing", atSteps[S](Twin),
+			"is full in a clone", clones(func(c cellOf, dst, src *S) {
+				c.Clone(dst, src)
+				var full S
+				c.Begin(&full, 0)
+				*dst = full
 			})},
 		{"G3", "a mark before the last one counts as the last one, or is stricter", func(s scene[S]) checked[S] {
 			sound := asked[S](G3)(s)
@@ -163,18 +163,19 @@ func countRules(r rate) []ruled[limiter.State] {
 			})},
 		{"G8", "if all marks are shifted by the same time, the decisions are the same", exploredG8[S],
 			"does not shift the marks of what it granted", func(sound cellOf) cellOf {
-				return &crooked[S]{Cell: sound, shift: func(c cellOf, s S, by time.Duration) S {
+				return &crooked[S]{Cell: sound, move: func(c cellOf, s *S, by time.Duration) {
 					if by == 24*time.Hour {
 						by--
 					}
-					return c.Shift(s, by)
+					c.Move(s, by)
 				}}
 			}},
 		{"G9", "a state that is encoded and decoded is the same, and decides the same afterwards", asked[S](G9),
 			"is full when it is restored", func(sound cellOf) cellOf {
-				return &crooked[S]{Cell: sound, decode: func(c cellOf, src []byte) (S, error) {
-					_, err := c.DecodeState(src)
-					return c.Init(0), err
+				return &crooked[S]{Cell: sound, decode: func(c cellOf, src []byte, s *S) error {
+					err := c.Decode(src, s)
+					*s = reducer.ValuesOf(c).Init(0)
+					return err
 				}}
 			}},
 		{"G17", "a peek changes nothing, at any mark, and gives the answer of an acquire at that mark", atStates[S](G17),
@@ -210,4 +211,4 @@ func outlookOf[S any](c reducer.Cell[S], s S, r rate, now clock.Mark) (all []uin
 // wordy is a cell that encodes one byte too many.
 type wordy[S any] struct{ reducer.Cell[S] }
 
-func (w wordy[S]) AppendState(dst []byte, s S) []byte { return append(w.Cell.AppendState(dst, s), 0) }
+func (w wordy[S]) Encode(dst []byte, s *S) []byte { return append(w.Cell.Encode(dst, s), 0) }

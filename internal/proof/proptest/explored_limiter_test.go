@@ -49,10 +49,10 @@ func limitKey(m *limiter.Machine) relativeKey[limiter.State] {
 	move := moveLimit(m.Config().Algorithm)
 	return func(dst []byte, r room[limiter.State], now clock.Mark) []byte {
 		by := clock.Mark(0).Sub(now)
-		state := m.Shift(r.State, by)
+		state := reducer.ValuesOf(m).Shift(r.State, by)
 		state.Last = 0
 		const header = 6 + 8 // and Last
-		encoded := m.AppendState(nil, state)[header:]
+		encoded := reducer.ValuesOf(m).AppendState(nil, state)[header:]
 		high, n := binary.Uvarint(encoded)
 		encoded = encoded[n:]
 		low, n := binary.Uvarint(encoded)

@@ -114,19 +114,13 @@ func (l line[S]) laws(last func(s *S) *clock.Mark) []ruled[S] {
 				}
 				return c.Step(s, a, now, out)
 			})},
-		{"Twin", "Reduce is Step on a clone", atSteps[S](Twin),
-			"lets a TryAcquire wait in the queue", reduces(func(c cellOf, s S, a reducer.Action, now clock.Mark) (S, reducer.Effects) {
-				if a.Kind == reducer.TryAcquire {
-					a.Kind = reducer.Acquire
-				}
-				return c.Reduce(s, a, now)
+		{"Twin", "Reduce is Step on a clone, and a clone between two steps changes nothing", atSteps[S](Twin),
+			"loses its waiters in a clone", clones(func(c cellOf, dst, src *S) {
+				c.Clone(dst, src)
+				*l.queue(dst) = limiter.Queue{}
 			})},
-		{"G2", "Reduce leaves its input as it was", exploredG2[S],
-			"reduces in place", reduces(func(c cellOf, s S, a reducer.Action, now clock.Mark) (S, reducer.Effects) {
-				var out reducer.Out
-				answer := c.Step(&s, a, now, &out)
-				return s, reducer.Effects{Answer: answer, Others: out}
-			})},
+		{"G2", "a step of a clone leaves the state as it was", exploredG2[S],
+			"shares its memory with its clone", clones(func(_ cellOf, dst, src *S) { *dst = *src })},
 		{"G3", "a mark before the last one counts as the last one", asked[S](G3),
 			"accepts a mark before its last one", steps(func(c cellOf, s *S, a reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer {
 				*last(s) = min(*last(s), now)
@@ -141,10 +135,10 @@ func (l line[S]) laws(last func(s *S) *clock.Mark) []ruled[S] {
 			})},
 		{"G9", "a state that is encoded and decoded is the same, and decides the same afterwards", asked[S](G9),
 			"loses its waiters when it is restored", func(sound cellOf) cellOf {
-				return &crooked[S]{Cell: sound, decode: func(c cellOf, src []byte) (S, error) {
-					s, err := c.DecodeState(src)
-					*l.queue(&s) = limiter.Queue{}
-					return s, err
+				return &crooked[S]{Cell: sound, decode: func(c cellOf, src []byte, s *S) error {
+					err := c.Decode(src, s)
+					*l.queue(s) = limiter.Queue{}
+					return err
 				}}
 			}},
 	}

@@ -15,10 +15,10 @@ import (
 type crooked[S any] struct {
 	reducer.Cell[S]
 	step   func(sound reducer.Cell[S], s *S, a reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer
-	reduce func(sound reducer.Cell[S], s S, a reducer.Action, now clock.Mark) (S, reducer.Effects)
-	decode func(sound reducer.Cell[S], src []byte) (S, error)
-	wake   func(sound reducer.Cell[S], s S) (clock.Mark, bool)
-	shift  func(sound reducer.Cell[S], s S, by time.Duration) S
+	clone  func(sound reducer.Cell[S], dst, src *S)
+	decode func(sound reducer.Cell[S], src []byte, s *S) error
+	due    func(sound reducer.Cell[S], s *S) reducer.Due
+	move   func(sound reducer.Cell[S], s *S, by time.Duration)
 }
 
 func (c *crooked[S]) Step(s *S, a reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer {
@@ -28,38 +28,34 @@ func (c *crooked[S]) Step(s *S, a reducer.Action, now clock.Mark, out *reducer.O
 	return c.step(c.Cell, s, a, now, out)
 }
 
-func (c *crooked[S]) Reduce(s S, a reducer.Action, now clock.Mark) (S, reducer.Effects) {
-	if c.reduce != nil {
-		return c.reduce(c.Cell, s, a, now)
+func (c *crooked[S]) Clone(dst, src *S) {
+	if c.clone == nil {
+		c.Cell.Clone(dst, src)
+		return
 	}
-	if c.step == nil {
-		return c.Cell.Reduce(s, a, now)
-	}
-	s = c.Cell.Clone(s)
-	var out reducer.Out
-	answer := c.Step(&s, a, now, &out)
-	return s, reducer.Effects{Answer: answer, Others: out}
+	c.clone(c.Cell, dst, src)
 }
 
-func (c *crooked[S]) DecodeState(src []byte) (S, error) {
+func (c *crooked[S]) Decode(src []byte, s *S) error {
 	if c.decode == nil {
-		return c.Cell.DecodeState(src)
+		return c.Cell.Decode(src, s)
 	}
-	return c.decode(c.Cell, src)
+	return c.decode(c.Cell, src, s)
 }
 
-func (c *crooked[S]) NextWake(s S) (clock.Mark, bool) {
-	if c.wake == nil {
-		return c.Cell.NextWake(s)
+func (c *crooked[S]) Due(s *S) reducer.Due {
+	if c.due == nil {
+		return c.Cell.Due(s)
 	}
-	return c.wake(c.Cell, s)
+	return c.due(c.Cell, s)
 }
 
-func (c *crooked[S]) Shift(s S, by time.Duration) S {
-	if c.shift == nil {
-		return c.Cell.Shift(s, by)
+func (c *crooked[S]) Move(s *S, by time.Duration) {
+	if c.move == nil {
+		c.Cell.Move(s, by)
+		return
 	}
-	return c.shift(c.Cell, s, by)
+	c.move(c.Cell, s, by)
 }
 
 // steps plants a defect of Step.
@@ -67,9 +63,9 @@ func steps[S any](step func(sound reducer.Cell[S], s *S, a reducer.Action, now c
 	return func(sound reducer.Cell[S]) reducer.Cell[S] { return &crooked[S]{Cell: sound, step: step} }
 }
 
-// reduces plants a defect of Reduce alone.
-func reduces[S any](reduce func(sound reducer.Cell[S], s S, a reducer.Action, now clock.Mark) (S, reducer.Effects)) defect[S] {
-	return func(sound reducer.Cell[S]) reducer.Cell[S] { return &crooked[S]{Cell: sound, reduce: reduce} }
+// clones plants a defect of Clone.
+func clones[S any](clone func(sound reducer.Cell[S], dst, src *S)) defect[S] {
+	return func(sound reducer.Cell[S]) reducer.Cell[S] { return &crooked[S]{Cell: sound, clone: clone} }
 }
 
 // instead plants another cell.
@@ -86,7 +82,7 @@ type done[S any] struct {
 
 // tried steps a clone.
 func tried[S any](c reducer.Cell[S], s S, a reducer.Action, now clock.Mark) done[S] {
-	d := done[S]{state: c.Clone(s)}
+	d := done[S]{state: reducer.ValuesOf(c).Clone(s)}
 	d.answer = c.Step(&d.state, a, now, &d.out)
 	return d
 }
@@ -95,7 +91,7 @@ func (d done[S]) effects() string { return reducer.Effects{Answer: d.answer, Oth
 
 // settled is a clone after all that is due at the mark: ends first, then the queue.
 func settled[S any](c reducer.Cell[S], s S, now clock.Mark, out *reducer.Out) S {
-	s = c.Clone(s)
+	s = reducer.ValuesOf(c).Clone(s)
 	c.Step(&s, tick, now, out)
 	for range explore.MaxCallers {
 		if c.Step(&s, reducer.Action{Kind: reducer.Serve}, now, out).Verdict != reducer.Done {

@@ -79,9 +79,9 @@ func appendFlowEffects(dst []byte, _ flowDeed, e flowEffects) []byte {
 
 func appendFlowState(dst []byte, s flowState, now clock.Mark) []byte {
 	tokens, br, places, _ := s.cellStates()
-	dst = append(flowBucket.AppendText(dst, tokens, now), ", "...)
-	dst = append(flowBreaker.AppendText(dst, br, now), ", "...)
-	return flowPlaces.AppendText(dst, places, now)
+	dst = append(flowBucket.AppendText(dst, &tokens, now), ", "...)
+	dst = append(flowBreaker.AppendText(dst, &br, now), ", "...)
+	return flowPlaces.AppendText(dst, &places, now)
 }
 
 var flowPlan = must(pipeline.Compile(exploredPolicy))

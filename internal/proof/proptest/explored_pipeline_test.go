@@ -170,8 +170,8 @@ func (m *twoCalls) NextWake(s flowState) (clock.Mark, bool) {
 			at = min(at, m.plan.EndsAt(&s.calls[i]))
 		}
 	}
-	br, _ := flowBreaker.DecodeState(s.cells[breakerStep])
-	if wake, ok := flowBreaker.NextWake(br); ok {
+	br, _ := reducer.ValuesOf(flowBreaker).DecodeState(s.cells[breakerStep])
+	if wake, ok := reducer.ValuesOf(flowBreaker).NextWake(br); ok {
 		at = min(at, wake)
 	}
 	return at, at != clock.Never
@@ -187,8 +187,8 @@ func (f *frame) advance(to clock.Mark) {
 				at, call = c.Until, i
 			}
 		}
-		ends := f.open[breakerStep].Ends()
-		serves, _ := f.open[bulkheadStep].Serves()
+		ends := f.open[breakerStep].Due().Ends
+		serves := f.open[bulkheadStep].Due().Serves
 		if f.idle {
 			serves = clock.Never
 		}
@@ -337,13 +337,13 @@ func flowDeeds(dst []flowDeed, s flowState, _ clock.Mark) []flowDeed {
 
 // cellStates reads the cells of a state.
 func (s *flowState) cellStates() (tokens limiter.State, br breaker.State, places bulkhead.State, err error) {
-	if tokens, err = flowBucket.DecodeState(s.cells[limitStep]); err != nil {
+	if tokens, err = reducer.ValuesOf(flowBucket).DecodeState(s.cells[limitStep]); err != nil {
 		return
 	}
-	if br, err = flowBreaker.DecodeState(s.cells[breakerStep]); err != nil {
+	if br, err = reducer.ValuesOf(flowBreaker).DecodeState(s.cells[breakerStep]); err != nil {
 		return
 	}
-	places, err = flowPlaces.DecodeState(s.cells[bulkheadStep])
+	places, err = reducer.ValuesOf(flowPlaces).DecodeState(s.cells[bulkheadStep])
 	return
 }
 
@@ -356,9 +356,9 @@ func flowKey(dst []byte, s flowState, now clock.Mark) []byte {
 	if br.Mode == breaker.Closed {
 		br.Origin = now
 	}
-	dst = flowBucket.AppendState(dst, flowBucket.Shift(tokens, by))
-	dst = flowBreaker.AppendState(dst, flowBreaker.Shift(br, by))
-	dst = flowPlaces.AppendState(dst, flowPlaces.Shift(places, by))
+	dst = reducer.ValuesOf(flowBucket).AppendState(dst, reducer.ValuesOf(flowBucket).Shift(tokens, by))
+	dst = reducer.ValuesOf(flowBreaker).AppendState(dst, reducer.ValuesOf(flowBreaker).Shift(br, by))
+	dst = reducer.ValuesOf(flowPlaces).AppendState(dst, reducer.ValuesOf(flowPlaces).Shift(places, by))
 	put := func(v uint64) { dst = binary.LittleEndian.AppendUint64(dst, v) }
 	for i := range s.calls {
 		c := &s.calls[i]

@@ -46,7 +46,7 @@ func queueScene() scene[limiter.State] {
 			"takes a permit when it refuses", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
 				answer := c.Step(s, a, now, out)
 				if answer.Verdict == reducer.Reject {
-					*s = c.Shift(*s, 1)
+					*s = reducer.ValuesOf(c).Shift(*s, 1)
 				}
 				return answer
 			})},
@@ -82,16 +82,21 @@ func queueScene() scene[limiter.State] {
 			"encodes one byte too many", func(sound cellOf) cellOf { return wordy[state]{sound} }},
 		{"G4", "after a tick and serving, the next wake is later, or none", atStates[state](G4),
 			"wakes at once while a caller waits", func(sound cellOf) cellOf {
-				return &crooked[state]{Cell: sound, wake: func(c cellOf, s state) (clock.Mark, bool) { return s.Last, s.Waiting() > 0 }}
+				return &crooked[state]{Cell: sound, due: func(c cellOf, s *state) reducer.Due {
+					due := c.Due(s)
+					if s.Waiting() > 0 {
+						due.Wake = s.Last
+					}
+					return due
+				}}
 			}},
 		{"G8", "if all marks are shifted by the same time, the decisions are the same", exploredG8[state],
 			"does not shift the ends of waits", func(sound cellOf) cellOf {
-				return &crooked[state]{Cell: sound, shift: func(c cellOf, s state, by time.Duration) state {
-					s = c.Shift(s, by)
+				return &crooked[state]{Cell: sound, move: func(c cellOf, s *state, by time.Duration) {
+					c.Move(s, by)
 					if by == 24*time.Hour {
 						s.Queue().Shift(-by)
 					}
-					return s
 				}}
 			}},
 	}...)
@@ -108,8 +113,8 @@ func toldTurns(s scene[limiter.State]) checked[limiter.State] {
 			return nil
 		}
 		var out reducer.Out
-		state := c.Clone(t.After.State)
-		for wake, ok := c.NextWake(state); ok && wake <= turn; wake, ok = c.NextWake(state) {
+		state := reducer.ValuesOf(c).Clone(t.After.State)
+		for wake, ok := reducer.ValuesOf(c).NextWake(state); ok && wake <= turn; wake, ok = reducer.ValuesOf(c).NextWake(state) {
 			state = settled(c, state, wake, &out)
 		}
 		if !slices.ContainsFunc(out, func(e reducer.Effect) bool { return e.Kind == reducer.Grant && e.Caller == t.Action.Caller }) {

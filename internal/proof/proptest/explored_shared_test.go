@@ -31,10 +31,6 @@ func (c byMember) Step(s *bulkhead.SharedState, a reducer.Action, now clock.Mark
 	return c.Cell.Step(s, c.of(a), now, out)
 }
 
-func (c byMember) Reduce(s bulkhead.SharedState, a reducer.Action, now clock.Mark) (bulkhead.SharedState, reducer.Effects) {
-	return c.Cell.Reduce(s, c.of(a), now)
-}
-
 // sharedScene is a shared bulkhead of 2 places with so many callers to each member.
 // Where a member has one caller, permits that are over are used again. With several, a
 // permit that is used again may end another place of the same member.
@@ -77,7 +73,7 @@ func sharedScene(name string, callers int, each uint64) scene[bulkhead.SharedSta
 			"has one more place than configured", made(func(c *bulkhead.SharedConfig) { c.Concurrent++ })},
 		{"K3", "places are conserved: a place is held from its grant until its release or the end of the lease of its member; after all releases all places are free",
 			everywhere(func(s scene[state], r *room[state], now clock.Mark) error {
-				all, permits := s.use.Cell.Clone(r.State), held(r)
+				all, permits := reducer.ValuesOf(s.use.Cell).Clone(r.State), held(r)
 				if len(permits) != int(all.Held) {
 					return fmt.Errorf("%d hold places, %d by the state", len(permits), all.Held)
 				}
@@ -102,7 +98,7 @@ func sharedScene(name string, callers int, each uint64) scene[bulkhead.SharedSta
 			})},
 		{"K3 (leases)", "no deadlock: from every state, time alone leads to an admission",
 			everywhere(func(s scene[state], r *room[state], now clock.Mark) error {
-				wake, ok := s.use.Cell.NextWake(r.State)
+				wake, ok := reducer.ValuesOf(s.use.Cell).NextWake(r.State)
 				if tried(s.use.Cell, r.State, act{Kind: reducer.TryAcquire, Permit: reducer.Permit{ID: 1}}, now).answer.Verdict == reducer.Admit {
 					return nil
 				}
@@ -130,40 +126,36 @@ func sharedScene(name string, callers int, each uint64) scene[bulkhead.SharedSta
 				}
 				return answer
 			})},
-		{"G2", "Reduce leaves its input as it was", exploredG2[state],
-			"reduces in place", reduces(func(c cellOf, s state, a act, now clock.Mark) (state, reducer.Effects) {
-				var out reducer.Out
-				answer := c.Step(&s, a, now, &out)
-				return s, reducer.Effects{Answer: answer, Others: out}
-			})},
+		{"G2", "a step of a clone leaves the state as it was", exploredG2[state],
+			"shares its memory with its clone", clones(func(_ cellOf, dst, src *state) { *dst = *src })},
 		{"G4", "after a tick and serving, the next wake is later, or none", atStates[state](G4),
 			"wakes at once while a place is held", func(sound cellOf) cellOf {
-				return &crooked[state]{Cell: sound, wake: func(c cellOf, s state) (clock.Mark, bool) {
+				return &crooked[state]{Cell: sound, due: func(c cellOf, s *state) reducer.Due {
 					if s.Held > 0 {
-						return s.Last, true
+						return reducer.Due{Wake: s.Last}
 					}
-					return c.NextWake(s)
+					return c.Due(s)
 				}}
 			}},
 		{"G8", "if all marks are shifted by the same time, the decisions are the same", exploredG8[state],
 			"does not shift the ends of leases", func(sound cellOf) cellOf {
-				return &crooked[state]{Cell: sound, shift: func(c cellOf, s state, by time.Duration) state {
-					shifted := c.Shift(s, by)
-					for i := range shifted.Members {
-						shifted.Members[i].Until = s.Members[i].Until
+				return &crooked[state]{Cell: sound, move: func(c cellOf, s *state, by time.Duration) {
+					before := slices.Clone(s.Members)
+					c.Move(s, by)
+					for i := range s.Members {
+						s.Members[i].Until = before[i].Until
 					}
-					return shifted
 				}}
 			}},
 		{"G9", "a state that is encoded and decoded is the same, and decides the same afterwards", asked[state](G9),
 			"decodes members without places", func(sound cellOf) cellOf {
-				return &crooked[state]{Cell: sound, decode: func(c cellOf, src []byte) (state, error) {
-					s, err := c.DecodeState(src)
+				return &crooked[state]{Cell: sound, decode: func(c cellOf, src []byte, s *state) error {
+					err := c.Decode(src, s)
 					s.Held = 0
 					for i := range s.Members {
 						s.Members[i].Held = 0
 					}
-					return s, err
+					return err
 				}}
 			}},
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/internal/testenv"
+	"github.com/sluice-go/sluice/reducer"
 )
 
 // The table of keys against a list of keys in the order of their last use.
@@ -49,13 +50,13 @@ type naiveKey struct {
 }
 
 // class returns the class of the cell, and until when it has it.
-func (k *naiveKey) class(now clock.Mark) (keyed.Class, clock.Mark) {
+func (k *naiveKey) class(now clock.Mark) (reducer.Class, clock.Mark) {
 	for i, end := range k.ends {
 		if now < end {
-			return keyed.Blocked - keyed.Class(i), end
+			return reducer.Blocked - reducer.Class(i), end
 		}
 	}
-	return keyed.Unused, clock.Never
+	return reducer.Unused, clock.Never
 }
 
 func (k *naiveKey) held() bool { return k.pins > 0 || k.marked }
@@ -68,7 +69,7 @@ type naiveTable struct {
 	counts keyed.Counts
 	now    clock.Mark
 	// classes counts the evictions by the classes of their cells.
-	classes [keyed.Blocked + 1]int
+	classes [reducer.Blocked + 1]int
 }
 
 func (n *naiveTable) find(name uint64) int {
@@ -85,9 +86,9 @@ func (n *naiveTable) evict() (name uint64, ok bool) {
 			listed++
 		}
 	}
-	victim, least := -1, keyed.Blocked+1
+	victim, least := -1, reducer.Blocked+1
 	for i, k := range n.keys {
-		if !k.passed && 2*listed < len(n.keys) && least < keyed.Blocked {
+		if !k.passed && 2*listed < len(n.keys) && least < reducer.Blocked {
 			break
 		}
 		if !k.passed {
@@ -162,7 +163,7 @@ func newKeyTrial(c keyed.Config, mutant func(*keyed.Table) keyTable) *keyTrial {
 func (t *keyTrial) Now() clock.Mark { return t.naive.now }
 
 // Class implements keyed.Holder.
-func (t *keyTrial) Class(index uint32) (keyed.Class, clock.Mark) {
+func (t *keyTrial) Class(index uint32) (reducer.Class, clock.Mark) {
 	return t.naive.keys[t.naive.find(t.cells[index])].class(t.naive.now)
 }
 
@@ -341,7 +342,7 @@ func (t *keyTrial) check() error {
 
 // drawnKeys runs histories that are drawn.
 func drawnKeys(mutant func(*keyed.Table) keyTable) error {
-	met, classes := map[keyed.Use]int{}, [keyed.Blocked + 1]int{}
+	met, classes := map[keyed.Use]int{}, [reducer.Blocked + 1]int{}
 	for n := range 60 * testenv.Times() {
 		rng := rand.New(rand.NewPCG(testenv.Seed(), uint64(n)))
 		most := 1 + rng.Uint32N([]uint32{4, 30, 400}[n%3])
@@ -467,14 +468,14 @@ type (
 // flat has one class for all cells.
 type flat struct{ keyed.Holder }
 
-func (flat) Class(uint32) (keyed.Class, clock.Mark) { return keyed.InUse, clock.Never }
+func (flat) Class(uint32) (reducer.Class, clock.Mark) { return reducer.InUse, clock.Never }
 
 func (m classless) SetHolder(h keyed.Holder) { m.Table.SetHolder(flat{h}) }
 
 // frozen says that time changes no class.
 type frozen struct{ keyed.Holder }
 
-func (f frozen) Class(index uint32) (keyed.Class, clock.Mark) {
+func (f frozen) Class(index uint32) (reducer.Class, clock.Mark) {
 	class, _ := f.Holder.Class(index)
 	return class, clock.Never
 }

@@ -22,7 +22,7 @@ var lawLines = []property{
 			answer, out := s.Step(a, now)
 			return s, reducer.Effects{Answer: answer, Others: out}
 		}})},
-	{"Twin", "Reduce(s, a, t) = Step(Clone(s), a, t)", ahead(Twin), cells,
+	{"Twin", "Reduce(s, a, t) = Step(Clone(s), a, t), and a clone between two steps changes nothing", ahead(Twin), cells,
 		fixed.with("reduces a nanosecond late", mutant{reduce: func(s subject, a reducer.Action, now clock.Mark) (subject, reducer.Effects) {
 			return s.Reduce(a, now+1)
 		}})},

@@ -371,7 +371,7 @@ func bucketOf(s subject) tokenbucket.State { return s.(*erased[limiter.State]).s
 // nudge shifts the marks of a limiter's counts: a small defect.
 func nudge(s subject, by time.Duration) {
 	e := s.(*erased[limiter.State])
-	e.state = e.cell.Shift(e.state, by)
+	e.state = reducer.ValuesOf(e.cell).Shift(e.state, by)
 }
 
 // used is a settle of a limiter by which so many permits were used without an

@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-go/sluice/core/backoff"
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/decision"
+	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/retry"
 	"github.com/sluice-go/sluice/reducer"
@@ -109,7 +110,7 @@ func G15Metrics(m machine, h history) error {
 			return fmt.Errorf("G15: %w", err)
 		}
 		for _, state := range p.State() {
-			if state.Kind == pipeline.Breaker && state.Mode != mode {
+			if state.Kind == mechanism.Breaker && state.Mode != mode {
 				return fmt.Errorf("G15: the breaker is %s, by its changes %s", state.Mode, mode)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/drive"
 	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/timeout"
 	"github.com/sluice-go/sluice/reducer"
@@ -141,7 +142,7 @@ func nesting(h history) (p pipeline.Policy, split int) {
 		}
 	}
 	split = 1
-	for split < len(p.Steps)-1 && (p.Steps[split].Kind() == pipeline.Breaker || p.Steps[split].Kind() == pipeline.Retry) {
+	for split < len(p.Steps)-1 && (p.Steps[split].Kind() == mechanism.Breaker || p.Steps[split].Kind() == mechanism.Retry) {
 		split++
 	}
 	split -= int(h.word(1) % uint64(split))

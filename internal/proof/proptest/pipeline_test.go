@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/drive"
 	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/retry"
 	"github.com/sluice-go/sluice/core/timeout"
@@ -288,7 +289,7 @@ func M4(m machine, h history) error {
 		return fmt.Errorf("M4: %d steps were passed, %d undone", len(want), len(got))
 	}
 	for i, a := range got {
-		kind := map[pipeline.Kind]reducer.Kind{pipeline.Limit: reducer.Cancel, pipeline.Breaker: reducer.Record, pipeline.Bulkhead: reducer.Release}
+		kind := map[pipeline.Kind]reducer.Kind{mechanism.Limit: reducer.Cancel, mechanism.Breaker: reducer.Record, mechanism.Bulkhead: reducer.Release}
 		step := plan.Step(int(want[i].ID - 100))
 		if a.ID != want[i].ID || a.Kind != kind[step.Kind()] || a.Kind == reducer.Record && a.Outcome != reducer.Cancelled {
 			return fmt.Errorf("M4: %s undoes %s", a, step.Name)

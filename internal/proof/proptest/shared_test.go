@@ -62,8 +62,8 @@ func (t *tenancy) next(w uint64) *both {
 	if w>>4%32 == 0 {
 		before, was := t.shared, t.sole
 		t.configure(w >> 10)
-		t.places = t.sole.Adopt(t.places, was, t.now, &out)
-		t.members = t.shared.Adopt(t.members, before, t.now, &b.lapsed)
+		t.places = reducer.ValuesOf(t.sole).Adopt(t.places, was, t.now, &out)
+		t.members = reducer.ValuesOf(t.shared).Adopt(t.members, before, t.now, &b.lapsed)
 	} else {
 		t.sole.Step(&t.places, tick, t.now, &out)
 	}
@@ -143,9 +143,9 @@ func (t *tenancy) agrees(b *both) error {
 	if a.Verdict != c.Verdict || a.Reason != c.Reason || a.Free != c.Free || b.action.Kind == reducer.Peek && a.Mark != c.Mark {
 		return fmt.Errorf("%s", b)
 	}
-	if t.members.Held != t.places.Held || t.shared.Wake(&t.members) != t.sole.Wake(&t.places) {
-		return fmt.Errorf("%s: %d places are held until %v, each with its own lease %d until %v", b, t.members.Held, t.shared.Wake(&t.members),
-			t.places.Held, t.sole.Wake(&t.places))
+	if t.members.Held != t.places.Held || t.shared.Due(&t.members).Wake != t.sole.Due(&t.places).Wake {
+		return fmt.Errorf("%s: %d places are held until %v, each with its own lease %d until %v", b, t.members.Held, t.shared.Due(&t.members).Wake,
+			t.places.Held, t.sole.Due(&t.places).Wake)
 	}
 	return nil
 }
@@ -167,7 +167,7 @@ func (t *tenancy) conserves(b *both) error {
 	if held != [4]uint32{} {
 		return fmt.Errorf("%s: of members that are not there %v places are held", b, held)
 	}
-	return t.shared.Check(t.members)
+	return t.shared.Check(&t.members)
 }
 
 // lapses checks that members lapse with all their places, once.

@@ -113,12 +113,19 @@ func Sound(s subject, _ reducer.Action, _ clock.Mark) (bool, error) {
 	return true, s.Check()
 }
 
-// Twin: Reduce(s, a, t) = Step(Clone(s), a, t).
+// Twin: Reduce(s, a, t) = Step(Clone(s), a, t), and a clone between two steps changes nothing: one
+// subject takes both steps in place, the other one on clones.
 func Twin(s subject, a reducer.Action, now clock.Mark) (bool, error) {
-	clone := s.Clone()
-	want := step(clone, a, now)
-	next, effects := s.Reduce(a, now)
-	return true, same(record{now, a, effects.Answer, effects.Others}, want, next, clone)
+	stepped, reduced := s.Clone(), s
+	for range 2 {
+		want := step(stepped, a, now)
+		next, effects := reduced.Reduce(a, now)
+		if err := same(record{now, a, effects.Answer, effects.Others}, want, next, stepped); err != nil {
+			return true, err
+		}
+		reduced = next
+	}
+	return true, nil
 }
 
 // G3: a mark before the last one counts as the last one.

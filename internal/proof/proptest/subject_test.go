@@ -12,7 +12,7 @@ import (
 // subject is a cell with its state, whatever their types are. The laws and invariants
 // take it, and a mutant wraps it.
 type subject interface {
-	// Step is that of reducer.Cell, in place.
+	// Step steps the subject in place.
 	Step(a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out)
 	// Reduce returns the next subject and does not change this one.
 	Reduce(a reducer.Action, now clock.Mark) (subject, reducer.Effects)
@@ -45,7 +45,7 @@ type view struct {
 
 // of makes a subject of a cell.
 func of[S any](c reducer.Cell[S], now clock.Mark, look func(*S) view) subject {
-	return &erased[S]{cell: c, state: c.Init(now), look: look}
+	return &erased[S]{cell: c, state: reducer.ValuesOf(c).Init(now), look: look}
 }
 
 type erased[S any] struct {
@@ -61,26 +61,28 @@ func (e *erased[S]) Step(a reducer.Action, now clock.Mark) (reducer.Answer, redu
 }
 
 func (e *erased[S]) Reduce(a reducer.Action, now clock.Mark) (subject, reducer.Effects) {
-	state, effects := e.cell.Reduce(e.state, a, now)
+	state, effects := reducer.ValuesOf(e.cell).Reduce(e.state, a, now)
 	return &erased[S]{e.cell, state, e.look}, effects
 }
 
-func (e *erased[S]) Clone() subject { return &erased[S]{e.cell, e.cell.Clone(e.state), e.look} }
+func (e *erased[S]) Clone() subject {
+	return &erased[S]{e.cell, reducer.ValuesOf(e.cell).Clone(e.state), e.look}
+}
 
 func (e *erased[S]) Shift(by time.Duration) subject {
-	return &erased[S]{e.cell, e.cell.Shift(e.state, by), e.look}
+	return &erased[S]{e.cell, reducer.ValuesOf(e.cell).Shift(e.state, by), e.look}
 }
 
 func (e *erased[S]) Restored() (subject, error) {
-	state, err := e.cell.DecodeState(e.Bytes())
+	state, err := reducer.ValuesOf(e.cell).DecodeState(e.Bytes())
 	return &erased[S]{e.cell, state, e.look}, err
 }
 
-func (e *erased[S]) Bytes() []byte { return e.cell.AppendState(nil, e.state) }
+func (e *erased[S]) Bytes() []byte { return reducer.ValuesOf(e.cell).AppendState(nil, e.state) }
 
-func (e *erased[S]) NextWake() (clock.Mark, bool) { return e.cell.NextWake(e.state) }
+func (e *erased[S]) NextWake() (clock.Mark, bool) { return reducer.ValuesOf(e.cell).NextWake(e.state) }
 
-func (e *erased[S]) Fresh(now clock.Mark) bool { return e.cell.Fresh(e.state, now) }
+func (e *erased[S]) Fresh(now clock.Mark) bool { return reducer.ValuesOf(e.cell).Fresh(e.state, now) }
 
 func (e *erased[S]) Ready(p reducer.Permit) clock.Mark {
 	if m, ok := any(e.cell).(*limiter.Machine); ok {
@@ -89,12 +91,12 @@ func (e *erased[S]) Ready(p reducer.Permit) clock.Mark {
 	return p.Mark
 }
 
-func (e *erased[S]) MaxSize() int { return e.cell.(interface{ MaxSize() int }).MaxSize() }
+func (e *erased[S]) MaxSize() int { return e.cell.MaxSize() }
 
-func (e *erased[S]) Check() error { return e.cell.Check(e.state) }
+func (e *erased[S]) Check() error { return e.cell.Check(&e.state) }
 
 func (e *erased[S]) Text(now clock.Mark) string {
-	return string(e.cell.AppendText(nil, e.state, now))
+	return string(e.cell.AppendText(nil, &e.state, now))
 }
 
 func (e *erased[S]) Look() view { return e.look(&e.state) }

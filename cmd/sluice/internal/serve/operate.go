@@ -21,6 +21,8 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/operate"
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/keyed"
+	"github.com/sluice-go/sluice/core/mechanism"
+	"github.com/sluice-go/sluice/core/mechanisms"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/policy"
 )
@@ -298,7 +300,7 @@ func (o *operator) step(w http.ResponseWriter, r *http.Request, _ string) {
 		Policy: p.Name(), Step: s.Step, Mechanism: s.Kind.String(), Key: values, Own: s.Own, Left: duration(s.Left), Next: duration(s.Next),
 		Waiting: s.Waiting, Blocked: duration(s.Blocked), Text: s.Text, Settings: settingsOf(pipeline.Step{Config: s.Config}),
 	}
-	if _, ok := s.Config.(breaker.Config); ok {
+	if mechanisms.Row(s.Kind).Traits.Has(mechanism.Modes) {
 		out.Mode = s.Mode.String()
 	} else {
 		out.Free = &s.Free

@@ -8,7 +8,6 @@ import (
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/cell"
-	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -65,12 +64,9 @@ func (q *quota) Enter(cost uint32, _ uint64, _, _ clock.Mark) (reducer.Permit, b
 
 func (q *quota) Exit(reducer.Permit, clock.Mark) bool { return true }
 func (q *quota) Held() bool                           { return false }
-func (q *quota) Ends() clock.Mark                     { return clock.Never }
-func (q *quota) Serves() (clock.Mark, uint64)         { return clock.Never, 0 }
-func (q *quota) Wake() clock.Mark                     { return clock.Never }
-func (q *quota) Fresh(clock.Mark) bool                { return q.used == 0 }
-func (q *quota) Class(clock.Mark) (keyed.Class, clock.Mark) {
-	return keyed.Steady(q.used == 0)
+func (q *quota) Due() reducer.Due                     { return reducer.NothingDue() }
+func (q *quota) Class(clock.Mark) (reducer.Class, clock.Mark) {
+	return reducer.Steady(q.used == 0)
 }
 func (q *quota) Revive(src []byte, _ time.Duration) error { return q.Restore(src) }
 

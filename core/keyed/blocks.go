@@ -5,30 +5,6 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// Class says how much is lost with a cell that is not held. Of the cells that are old
-// enough, one of the least class is evicted, and among these the least recently used.
-type Class uint8
-
-const (
-	// Unused: the cell decides as a new one would.
-	Unused Class = iota
-	// InUse: the cell has counted something, and admits a call of cost 1.
-	InUse
-	// UsedUp: the cell refuses a call of cost 1, or is in debt. So does a breaker that is
-	// not closed.
-	UsedUp
-	// Blocked: a block of the cell runs.
-	Blocked
-)
-
-// Steady is the class of a cell at which time changes nothing: Unused, or InUse.
-func Steady(unused bool) (Class, clock.Mark) {
-	if unused {
-		return Unused, clock.Never
-	}
-	return InUse, clock.Never
-}
-
 // Holder is what a table asks the holder of its cells when it looks for one to evict.
 type Holder interface {
 	// Now returns the present mark, which never goes back.
@@ -36,7 +12,7 @@ type Holder interface {
 	// Class returns the class of the cell at an index that is not held, and until when the
 	// cell keeps it if nothing but time passes: at the mark or later time alone gives it
 	// another one. clock.Never for a class that time does not change.
-	Class(index uint32) (Class, clock.Mark)
+	Class(index uint32) (reducer.Class, clock.Mark)
 }
 
 // SetHolder sets the holder that the table asks. Without a holder all cells are of one class, and
@@ -211,7 +187,7 @@ func (t *order) Note(index uint32, held, mayBlock bool) {
 	t.SetHeld(index, held)
 	if mayBlock || t.AnyBlock() {
 		class, until := t.holder.Class(index)
-		t.SetBlock(index, class == Blocked, until)
+		t.SetBlock(index, class == reducer.Blocked, until)
 	}
 }
 
