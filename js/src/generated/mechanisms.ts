@@ -8,7 +8,7 @@ import { check as hedgeCheck } from '../reader/checks/hedge.js';
 import { check as limitCheck } from '../reader/checks/limit.js';
 import { check as retryCheck } from '../reader/checks/retry.js';
 import { isDelay } from '../reader/delay.js';
-import type { Mechanism } from '../reader/settings.js';
+import { type Mechanism, readable } from '../reader/settings.js';
 
 export const timeout: Mechanism = {
   row: {
@@ -116,21 +116,19 @@ export const breaker: Mechanism = {
       s.wrong('ramp.from', 'more than 0% and less than 100%');
     }
     breakerCheck(s);
-    if (s.whole('successes') && s.readable('probes') && s.first('successes') > s.first('probes')) {
+    if (s.whole('successes') && readable(s, 'probes') && s.first('successes') > s.first('probes')) {
       s.wrong('successes', `at most the probes, ${s.first('probes')}`);
     }
     if (
       s.whole('window.time') &&
-      s.readable('window') &&
-      !s.has('window.calls') &&
-      !s.has('window.consecutive') &&
+      readable(s, 'window') &&
       s.first('window.time') < s.first('window.buckets')
     ) {
       s.wrong('window.time', `at least a nanosecond for each of the ${s.first('window.buckets')} buckets`);
     }
     if (
       s.whole('minimum') &&
-      s.readable('window') &&
+      readable(s, 'window') &&
       !s.has('window.time') &&
       !s.has('window.consecutive') &&
       s.first('minimum') > s.first('window.calls')
@@ -263,7 +261,7 @@ export const hedge: Mechanism = {
   needsCells: (s) => s.get('after')[1] !== 0 || (s.has('budget') && !s.none('budget')),
   check(s) {
     hedgeCheck(s);
-    if (s.whole('minimum') && s.readable('samples') && s.first('minimum') > s.first('samples')) {
+    if (s.whole('minimum') && readable(s, 'samples') && s.first('minimum') > s.first('samples')) {
       s.wrong('minimum', `at most the samples, ${s.first('samples')}`);
     }
   },
@@ -296,7 +294,7 @@ export const adaptive: Mechanism = {
       s.wrong('tolerance', 'at most 50%: a limit whose calls are cut must fall');
     }
     adaptiveCheck(s);
-    if (s.readable('initial') && s.readable('maximum') && s.readable('minimum')) {
+    if (readable(s, 'initial') && readable(s, 'maximum') && readable(s, 'minimum')) {
       if (s.first('minimum') > s.first('maximum')) {
         s.wrong('minimum', `at most the maximum, ${s.first('maximum')}`);
       } else if (s.first('initial') < s.first('minimum')) {

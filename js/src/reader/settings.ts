@@ -108,11 +108,6 @@ export class Settings {
     return this.given.get(name)?.whole ?? false;
   }
 
-  /** Whether a setting is not there, or could be read. */
-  readable(name: string): boolean {
-    return !this.has(name) || this.whole(name);
-  }
-
   /** Whether a setting is the word none. */
   none(name: string): boolean {
     const node = this.given.get(name)?.node;
@@ -182,6 +177,9 @@ export class Settings {
     );
   }
 }
+
+/** Whether a setting is not there, or could be read. */
+export const readable = (s: Settings, name: string): boolean => !s.has(name) || s.whole(name);
 
 /** The setting that a value of a kind is in place of the map; undefined for a value that is no short form. */
 export function shortOf({ settings, short }: Row, kind: Kind): Setting | undefined {
