@@ -15,7 +15,7 @@ import (
 	"github.com/sluice-go/sluice/core/mechanisms"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/internal/attempt"
-	"github.com/sluice-go/sluice/internal/tracing"
+	"github.com/sluice-go/sluice/internal/recording"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -29,7 +29,7 @@ type fastPath struct {
 	ctx      context.Context
 	attempt  *attempt.Context
 	session  *session // in place of attempt where it may be held
-	traced   *tracing.Call
+	traced   *recording.Call
 	id       string // of the request, for tellers
 	seed     uint64
 	began    clock.Mark

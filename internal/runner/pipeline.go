@@ -103,7 +103,7 @@ type StepCells struct {
 // be called before.
 func New(name string, s *Settings, shared *Mechanisms) *Pipeline {
 	p := &Pipeline{Settings: s, name: name, mechanisms: shared}
-	p.Listeners.Log = s.ListenerPanicked
+	p.Listeners.LogTo(s.ListenerPanicked)
 	return p
 }
 
