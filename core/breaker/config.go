@@ -85,8 +85,8 @@ type Config struct {
 	RampFrom reducer.Share
 }
 
-// check returns every error of the configuration.
-func (c *Config) check() error {
+// check returns every error of the configuration, and the backoff of one without errors.
+func (c *Config) check() (open *backoff.Machine, err error) {
 	var e reducer.ConfigErrors
 	c.checkWindow(&e)
 	c.checkSlow(&e)
@@ -94,7 +94,7 @@ func (c *Config) check() error {
 	e.Duration(c.Open.Kind == backoff.None, "open", c.Open.Base, "a duration or a backoff")
 	e.Duration(listed, "open", 0, "delays of more than 0")
 	if c.Open.Kind != backoff.None && !listed {
-		_, err := backoff.New(c.Open)
+		open, err = backoff.New(c.Open)
 		e.Add(err)
 	}
 	probes := c.Probes > 0 && c.Probes <= MaxProbes
@@ -107,7 +107,7 @@ func (c *Config) check() error {
 	from := c.RampFrom.Positive() && c.RampFrom.Millionths() < reducer.Whole
 	e.Share(c.RampOver > 0 && !from, "ramp.from", c.RampFrom, "more than 0% and less than 100%")
 	e.Share(c.RampOver == 0 && c.RampFrom.Positive(), "ramp.from", c.RampFrom, "nothing without ramp.over")
-	return e.Err()
+	return open, e.Err()
 }
 
 func (c *Config) checkSlow(e *reducer.ConfigErrors) {
@@ -143,12 +143,6 @@ func (c *Config) checkWindow(e *reducer.ConfigErrors) {
 	e.Count(!minimum, "minimum", uint64(c.Minimum), "1 to 10000")
 	e.Count(c.Window == Calls && minimum && c.Count > 0 && c.Minimum > c.Count, "minimum", uint64(c.Minimum), "at most window.calls")
 	e.Share(!c.FailureRate.Positive() || c.FailureRate.Millionths() > reducer.Whole, "failure_rate", c.FailureRate, "more than 0% and at most 100%")
-}
-
-// extended reports whether a setting is used that the plan bytes and numbers of an older
-// configuration do not have.
-func (c *Config) extended() bool {
-	return c.Forget > 0 || c.SlowConsecutive > 0 || c.Initial != Closed || c.ObeyRetryAfter > 0 || c.RampOver > 0
 }
 
 // sameWindow reports whether outcomes counted under one configuration mean the
