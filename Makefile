@@ -35,6 +35,13 @@ race: ## Run the concurrent tests three times under the race detector; PACKAGES=
 lint: ## gofmt, vet, staticcheck, purity of the core, deadcode, TypeScript, govulncheck
 	@tools/lint.sh
 
+.PHONY: generate
+generate: go ## Write what follows from the rows of the mechanisms and from the ABI, and the figures of the guides
+	go run ./gen
+	go generate ./wasm/abi
+	go test ./policy -run 'TestSchemaIsMadeOfTheRows|TestReferenceTables' -rewrite
+	go run ./docs/mechanisms/draw
+
 .PHONY: bench
 bench: ## Run the benchmarks beside the peers and print the table; ARGS= for its flags
 	@tools/bench.sh $(ARGS)
@@ -62,6 +69,10 @@ wasm: go ## Build wasm/*.wasm from the core with TinyGo and print their sizes
 .PHONY: wasm-check
 wasm-check: go ## Build them aside and compare with the committed ones
 	@wasm/build.sh --check && proxywasm/host/testdata/build.sh --check && proxywasm/host/filtertest/testdata/build.sh --check
+
+.PHONY: house
+house: ## Count what growth costs: places of a mechanism, switches, names, methods, moves; ARGS= for its flags
+	@tools/house.sh $(ARGS)
 
 .PHONY: playground
 playground: go ## Build the playground, static files for any web server, in playground/dist

@@ -14,7 +14,7 @@ import (
 // emitter emits the events of a mechanism alone. While it has no listener, an event costs
 // one load.
 type emitter struct {
-	listeners runner.Listeners[Event]
+	listeners runner.Listeners
 	settings  *settings // nil for a zero mechanism, which has no events
 	step      string
 }
@@ -23,8 +23,8 @@ type emitter struct {
 func (m *emitter) begin(step string, s *settings) {
 	m.step, m.settings = step, s
 	m.listeners.Log = s.ListenerPanicked
-	if s.logger != nil {
-		m.listen(logs(s.logger), loggedKinds())
+	if s.Logger != nil {
+		m.listen(logs(s.Logger), loggedKinds())
 	}
 }
 

@@ -23,7 +23,6 @@ type Option func(*settings)
 // settings are shared by all that one constructor makes. They are immutable.
 type settings struct {
 	runner.Settings
-	logger   *slog.Logger
 	classify func(error) reducer.Outcome
 	shared   *runner.Mechanisms // of WithMechanisms, nil for none
 	shadow   bool               // of WithShadow
@@ -74,7 +73,6 @@ func newSettings(made string, effective optionSet, options []Option) (*settings,
 // applied returns the settings that the options make.
 func applied(options []Option) *settings {
 	s := &settings{}
-	s.API = s
 	var word [8]byte
 	// After an error the seed is 0: jitter is then identical across processes,
 	// which is not fatal.
@@ -84,6 +82,9 @@ func applied(options []Option) *settings {
 		if option != nil {
 			option(s)
 		}
+	}
+	if s.given&optionClassifies != 0 {
+		s.Meaning = s.meaning
 	}
 	return s
 }
@@ -107,7 +108,7 @@ func WithSeed(seed uint64) Option {
 // on goroutines of their own at level error, all other events except admissions at level
 // debug. Default: none, and slog.Default for those panics.
 func WithLogger(logger *slog.Logger) Option {
-	return func(s *settings) { s.logger, s.given = logger, s.given|optionLogger }
+	return func(s *settings) { s.Logger, s.given = logger, s.given|optionLogger }
 }
 
 // WithRequestID sets the function that returns the identifier of a request from the

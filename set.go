@@ -125,7 +125,7 @@ func (s *Set) Reload(file string, src []byte) error {
 		return fmt.Errorf("%s: %w", file, err)
 	}
 	for _, x := range changed {
-		x.pipeline.engine.Emit(x.kind, &runner.Event{At: x.pipeline.engine.Now(), Policy: x.pipeline.Name(), Kind: x.kind, RetryAfter: -1})
+		x.pipeline.engine.Emit(x.kind, &Event{At: x.pipeline.engine.Now(), Policy: x.pipeline.Name(), Kind: x.kind, RetryAfter: -1})
 	}
 	events.EmitAll()
 	return nil

@@ -3,7 +3,6 @@ package sluice
 import (
 	"context"
 	"crypto/sha256"
-	"log/slog"
 	"time"
 
 	"github.com/sluice-go/sluice/internal/filewatch"
@@ -48,11 +47,7 @@ func (s *Set) reload(ctx context.Context, file string, change filewatch.Change, 
 		err = s.Reload(file, change.Text)
 	}
 	if err != nil {
-		logger := applied(s.options).logger
-		if logger == nil {
-			logger = slog.Default()
-		}
-		logger.ErrorContext(ctx, "sluice: the policy document is not active; the old one stays", "file", file, "error", err)
+		applied(s.options).ErrorLogger().ErrorContext(ctx, "sluice: the policy document is not active; the old one stays", "file", file, "error", err)
 	}
 	for _, f := range told {
 		if f != nil {

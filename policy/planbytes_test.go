@@ -218,8 +218,8 @@ func (w *planWriter) value(of mechanism.Type, name string, field any, config mec
 	case mechanism.BoundField:
 		w.number(name, uint64(*v.Duration))
 		w.number(name, uint64(v.Share.Millionths()))
-	case *budget.Config:
-		w.budget(name, v, config)
+	case budget.Field:
+		w.budget(name, v.Config, config)
 	case *backoff.Config:
 		if of != mechanism.Jitter {
 			w.delays(name, v)

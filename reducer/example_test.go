@@ -17,7 +17,7 @@ func ExampleReplay() {
 		fmt.Println(err)
 		return
 	}
-	state := recorded.Init(0)
+	state := reducer.ValuesOf(recorded).Init(0)
 	var trace []byte
 	for n := range uint64(2) {
 		e := reducer.Trace(recorded, &state, reducer.Action{Kind: reducer.Acquire, Cost: 1}, 0)
@@ -34,9 +34,9 @@ func ExampleReplay() {
 		fmt.Println(err)
 		return
 	}
-	_, err = reducer.Replay(recorded, recorded.Init(0), entries)
+	_, err = reducer.Replay(recorded, reducer.ValuesOf(recorded).Init(0), entries)
 	fmt.Println("the same:", err)
-	_, err = reducer.Replay(smaller, smaller.Init(0), entries)
+	_, err = reducer.Replay(smaller, reducer.ValuesOf(smaller).Init(0), entries)
 	var difference *reducer.Difference
 	if errors.As(err, &difference) {
 		fmt.Printf("step %d was: %s\n", difference.Entry.N, difference.Recorded)

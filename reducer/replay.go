@@ -9,14 +9,11 @@ const (
 	headerSize   = 6
 )
 
-// Digest returns a hash of the state's stable binary form: FNV-1a with 64 bits
+// Digest returns a hash of the stable binary form of a state: FNV-1a with 64 bits
 // (Fowler, Noll, Vo; RFC 9923). It finds differences and is not cryptographic. It
 // skips the digest of the configuration in the header, so that a replay under
 // another configuration differs only where the states do.
-func Digest[S any](cell Cell[S], state S) uint64 { return DigestOf(cell.AppendState(nil, state)) }
-
-// DigestOf is Digest of a state in its binary form.
-func DigestOf(encoded []byte) uint64 {
+func Digest(encoded []byte) uint64 {
 	const offset, prime = 0xcbf29ce484222325, 0x100000001b3
 	hash := uint64(offset)
 	for i, b := range encoded {
@@ -32,7 +29,7 @@ func DigestOf(encoded []byte) uint64 {
 func Trace[S any](cell Cell[S], state *S, action Action, now clock.Mark) Entry {
 	var out Out
 	answer := cell.Step(state, action, now, &out)
-	return Entry{At: now, Action: action, Effects: Effects{Answer: answer, Others: out}, Digest: Digest(cell, *state)}
+	return Entry{At: now, Action: action, Effects: Effects{Answer: answer, Others: out}, Digest: Digest(cell.Encode(nil, state))}
 }
 
 // Replay steps a cell from the state through the entries of one cell and key,
@@ -40,7 +37,7 @@ func Trace[S any](cell Cell[S], state *S, action Action, now clock.Mark) Entry {
 // at the first entry that is not what the cell does; the state is then the one
 // after that step. The given state is not changed.
 func Replay[S any](cell Cell[S], state S, entries []Entry) (S, error) {
-	state = cell.Clone(state)
+	state = ValuesOf(cell).Clone(state)
 	for _, want := range entries {
 		got := Trace(cell, &state, want.Action, want.At)
 		got.N, got.Cell, got.Key = want.N, want.Cell, want.Key

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	sluicewasmtime "github.com/sluice-go/sluice/bindings/wasmtime"
-	"github.com/sluice-go/sluice/internal/hosttest"
+	"github.com/sluice-go/sluice/wasm/hosttest"
 	"github.com/sluice-go/sluice/wasm"
 	"github.com/sluice-go/sluice/wasm/abi"
 	"github.com/sluice-go/sluice/wasm/host"

@@ -1,22 +1,13 @@
 package adaptive
 
-import (
-	"time"
+import "time"
 
-	"github.com/sluice-go/sluice/reducer"
-)
-
-// Defaults of a configuration.
+// DefaultInitial and DefaultMaximum hold where the settings that are given allow them, and
+// DefaultOver where a share has nothing to be a share of.
 const (
-	DefaultInitial   = 20
-	DefaultMinimum   = 1
-	DefaultMaximum   = 200
-	DefaultIncrease  = 1
-	DefaultDecrease  = reducer.Whole / 10         // millionths
-	DefaultTolerance = 15 * (reducer.Whole / 100) // millionths
-	DefaultOverShare = 60 * (reducer.Whole / 100) // millionths
-	// DefaultOver is Over where a share has nothing to be a share of.
-	DefaultOver = 5 * time.Second
+	DefaultInitial = 20
+	DefaultMaximum = 200
+	DefaultOver    = 5 * time.Second
 )
 
 // WithDefaults returns the configuration with the defaults of a document in place of
@@ -25,26 +16,12 @@ const (
 // initial limit lies between the bounds. A call without the attribute that has its cost
 // takes one place.
 func (c Config) WithDefaults() Config {
-	if c.Minimum == 0 {
-		c.Minimum = DefaultMinimum
-	}
+	c.fill()
 	if c.Maximum == 0 {
 		c.Maximum = max(DefaultMaximum, c.Minimum, c.Initial)
 	}
 	if c.Initial == 0 {
 		c.Initial = min(max(DefaultInitial, c.Minimum), c.Maximum)
-	}
-	if c.Increase == 0 {
-		c.Increase = DefaultIncrease
-	}
-	if !c.Decrease.Positive() {
-		c.Decrease = reducer.Millionths(DefaultDecrease)
-	}
-	if !c.Tolerance.Positive() {
-		c.Tolerance = reducer.Millionths(DefaultTolerance)
-	}
-	if c.Over == 0 && !c.OverShare.Positive() {
-		c.OverShare = reducer.Millionths(DefaultOverShare)
 	}
 	if c.Cost.Attribute != "" && c.Cost.Permits == 0 {
 		c.Cost.Permits = 1

@@ -13,23 +13,16 @@ const (
 	DefaultBuckets     = 10
 	DefaultMinimum     = 100
 	DefaultFailureRate = reducer.Whole / 2 // millionths
-	DefaultProbes      = 10
 	DefaultOpen        = time.Minute
-	DefaultRampFrom    = reducer.Whole / 10 // millionths
 )
 
 // WithDefaults returns the configuration with the defaults of a document in place
 // of zeros that are no legal values. A window of consecutive failures has no
 // default count, and no minimum and rate.
 func (c Config) WithDefaults() Config {
-	if c.Probes == 0 {
-		c.Probes = DefaultProbes
-	}
+	c.fill()
 	if c.Open == (backoff.Config{}) {
 		c.Open = backoff.Config{Kind: backoff.Constant, Base: DefaultOpen}
-	}
-	if c.RampOver > 0 && !c.RampFrom.Positive() {
-		c.RampFrom = reducer.Millionths(DefaultRampFrom)
 	}
 	switch {
 	case c.Window == Consecutive:

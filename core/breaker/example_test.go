@@ -23,14 +23,14 @@ func Example() {
 		return
 	}
 	var now clock.Virtual
-	state := machine.Init(now.Now())
+	state := reducer.ValuesOf(machine).Init(now.Now())
 	call := func(outcome reducer.Outcome) {
 		var out reducer.Out
 		answer := machine.Step(&state, reducer.Action{Kind: reducer.Acquire}, now.Now(), &out)
 		if answer.Verdict == reducer.Admit {
 			machine.Step(&state, reducer.Action{Kind: reducer.Record, Outcome: outcome, Permit: answer.Permit}, now.Now(), &out)
 		}
-		fmt.Printf("%v %v, %s\n", now.Now(), answer.Verdict, machine.AppendText(nil, state, now.Now()))
+		fmt.Printf("%v %v, %s\n", now.Now(), answer.Verdict, machine.AppendText(nil, &state, now.Now()))
 		now.Advance(2500 * time.Millisecond)
 	}
 	call(reducer.Fail)

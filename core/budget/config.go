@@ -61,3 +61,21 @@ type Config struct {
 	// DefaultWait.
 	Wait time.Duration
 }
+
+// Field takes a budget for a draft of a mechanism: whether it is there, and whether the word
+// none is in its place, which is nil where that means the same as no budget.
+type Field struct {
+	*Config
+	Given, None *bool
+}
+
+// Set says whether a budget is there.
+func (f Field) Set(none bool) {
+	*f.Given = !none
+	if f.None != nil {
+		*f.None = none
+	}
+}
+
+// Absent reports whether neither a budget nor none is there.
+func (f Field) Absent() bool { return !*f.Given && (f.None == nil || !*f.None) }

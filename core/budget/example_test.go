@@ -15,13 +15,13 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	state := machine.Init(0)
+	state := reducer.ValuesOf(machine).Init(0)
 	for range 5 {
-		state, _ = machine.Reduce(state, reducer.Action{Kind: reducer.Record}, 0)
+		state, _ = reducer.ValuesOf(machine).Reduce(state, reducer.Action{Kind: reducer.Record}, 0)
 	}
 	for range 2 {
 		var effects reducer.Effects
-		state, effects = machine.Reduce(state, reducer.Action{Kind: reducer.Acquire}, 0)
+		state, effects = reducer.ValuesOf(machine).Reduce(state, reducer.Action{Kind: reducer.Acquire}, 0)
 		fmt.Println(effects.Answer.Verdict)
 	}
 	// Output:

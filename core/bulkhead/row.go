@@ -5,6 +5,7 @@ import (
 
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/mechanism"
+	"github.com/sluice-go/sluice/reducer"
 )
 
 // Kind returns mechanism.Bulkhead.
@@ -16,60 +17,35 @@ const Traits = mechanism.Asks | mechanism.Holds | mechanism.Leases | mechanism.K
 // Row says what the mechanism is.
 func Row() *mechanism.Row {
 	return &mechanism.Row{
-		Kind:   mechanism.Bulkhead,
-		Traits: Traits,
-		Short:  "concurrent",
-		Form:   "a number of places as in 5, or a map of settings",
-		Settings: []mechanism.Setting{
-			{Name: "concurrent", Type: mechanism.Count, Least: 1, Most: MaxConcurrent, Required: true, Says: "how many may run at once"},
-			{Name: "queue", Type: mechanism.Count, Most: limiter.MaxQueue},
-			{Name: "wait", Type: mechanism.Duration},
-			{Name: "order", Type: mechanism.Word, Words: limiter.Orders},
-			{Name: "lease", Type: mechanism.Duration, Least: 1},
-			{Name: "cost", Type: mechanism.Cost, Least: 1, Most: MaxConcurrent},
-		},
-		New: func() mechanism.Draft { return &draft{} },
-		Queue: func(c mechanism.Config) (uint32, time.Duration) {
+		Kind:     mechanism.Bulkhead,
+		Traits:   Traits,
+		Short:    "concurrent",
+		Form:     "a number of places as in 5, or a map of settings",
+		Settings: settings(),
+		New:      func() mechanism.Draft { return &draft{} },
+		Reasons:  []reducer.Reason{reducer.ReasonFull},
+		Queue: func(c mechanism.Config) mechanism.Queue {
 			b := c.(Config)
-			return b.Queue, b.Wait
+			return mechanism.Queue{Places: b.Queue, Wait: b.Wait, Newest: b.Order == limiter.Newest}
 		},
+		Lease: func(c mechanism.Config) time.Duration { return c.(Config).Lease },
 	}
 }
 
-type draft struct{ c Config }
-
-func (d *draft) Field(name string) any {
-	switch name {
-	case "concurrent":
-		return &d.c.Concurrent
-	case "queue":
-		return &d.c.Queue
-	case "wait":
-		return &d.c.Wait
-	case "order":
-		return (*uint8)(&d.c.Order)
-	case "cost":
-		return mechanism.CostField{Attribute: &d.c.Cost.Attribute, Permits: &d.c.Cost.Permits}
-	}
-	return &d.c.Lease
-}
-
-// Check checks the cost, then queue, wait and order: with a queue alone only the caller
-// bounds its wait, and a wait needs a queue.
+// Check checks queue, wait and order, then the cost. With a queue alone only the caller bounds
+// its wait, and a wait needs a queue.
 func (d *draft) Check(g mechanism.Given) {
+	d.line(g)
+	d.compare(g)
+}
+
+func (d *draft) line(g mechanism.Given) {
 	c := &d.c
-	switch {
-	case !g.Whole("concurrent") || !g.Whole("cost"):
-	case c.Cost.Permits == 0:
-		g.Wrong("cost", "a default of 1 or more: each call takes a place")
-	case c.Cost.Permits > c.Concurrent:
-		g.Wrong("cost", "a cost, also as a default, of at most concurrent; a greater one is always refused")
-	}
-	if g.Has("wait") && !g.Whole("wait") || g.Has("queue") && !g.Whole("queue") {
+	if !mechanism.Readable(g, "wait", "queue") {
 		return
 	}
-	if !g.Has("queue") {
-		*c = c.WithDefaults()
+	if !g.Has("queue") && c.Wait > 0 {
+		c.Queue = limiter.DefaultQueue
 	}
 	switch {
 	case g.Has("wait") && c.Wait == 0 && c.Queue > 0:
@@ -82,5 +58,3 @@ func (d *draft) Check(g mechanism.Given) {
 		c.Order = limiter.Oldest
 	}
 }
-
-func (d *draft) Config() mechanism.Config { return d.c }

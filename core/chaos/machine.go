@@ -14,7 +14,7 @@ type Machine struct{ config Config }
 
 // New validates the configuration.
 func New(c Config) (*Machine, error) {
-	if err := c.check(); err != nil {
+	if err := c.validate(); err != nil {
 		return nil, err
 	}
 	return &Machine{config: c}, nil

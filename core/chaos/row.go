@@ -13,47 +13,15 @@ const Traits = mechanism.Injects
 
 // Row says what the mechanism is.
 func Row() *mechanism.Row {
-	const rate = "a share as in 10%, 0% for none"
 	return &mechanism.Row{
-		Kind:   mechanism.Chaos,
-		Traits: Traits,
-		Form:   "a map of fail, throttle, ignore and slow",
-		Settings: []mechanism.Setting{
-			{Name: "fail", Type: mechanism.Chance},
-			{Name: "throttle", Type: mechanism.Map, Says: "a map of rate and retry_after", Parts: []mechanism.Setting{
-				{Name: "rate", Type: mechanism.Chance, Required: true, Says: rate},
-				{Name: "retry_after", Type: mechanism.Duration, Least: 1},
-			}},
-			{Name: "ignore", Type: mechanism.Chance},
-			{Name: "slow", Type: mechanism.Map, Says: "a map of rate, by and to", Parts: []mechanism.Setting{
-				{Name: "rate", Type: mechanism.Chance, Required: true, Says: rate},
-				{Name: "by", Type: mechanism.Duration, Least: 1, Required: true},
-				{Name: "to", Type: mechanism.Duration, Least: 1},
-			}},
-		},
+		Kind:      mechanism.Chaos,
+		Traits:    Traits,
+		Form:      "a map of fail, throttle, ignore and slow",
+		Settings:  settings(),
 		New:       func() mechanism.Draft { return &draft{} },
+		Envoy:     "the filter fault of Envoy injects delays and aborts",
 		Stateless: func(mechanism.Config) string { return "on a chaos, which keeps no state" },
 	}
-}
-
-type draft struct{ c Config }
-
-func (d *draft) Field(name string) any {
-	switch name {
-	case "fail":
-		return &d.c.Fail
-	case "throttle.rate":
-		return &d.c.Throttle
-	case "throttle.retry_after":
-		return &d.c.RetryAfter
-	case "ignore":
-		return &d.c.Ignore
-	case "slow.rate":
-		return &d.c.Slow
-	case "slow.by":
-		return &d.c.By
-	}
-	return &d.c.To
 }
 
 func (d *draft) Check(g mechanism.Given) {
@@ -70,9 +38,5 @@ func (d *draft) Check(g mechanism.Given) {
 			break
 		}
 	}
-	if g.Whole("slow.by") && g.Whole("slow.to") && d.c.To < d.c.By {
-		g.Wrong("slow.to", "a duration of at least by")
-	}
+	d.compare(g)
 }
-
-func (d *draft) Config() mechanism.Config { return d.c }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/core/budget"
+	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -11,7 +12,6 @@ import (
 const (
 	MaxHedges      = 10
 	MaxSamples     = 10_000
-	DefaultMax     = 1
 	DefaultSamples = 100
 	DefaultMinimum = 20
 )
@@ -52,9 +52,7 @@ type Config struct {
 // WithDefaults returns the configuration with the defaults of a document in place
 // of zeros that are no legal values. After has no default.
 func (c Config) WithDefaults() Config {
-	if c.Max == 0 {
-		c.Max = DefaultMax
-	}
+	c.fill()
 	if c.Percentile.Positive() {
 		if c.Samples == 0 {
 			c.Samples = DefaultSamples
@@ -69,7 +67,8 @@ func (c Config) WithDefaults() Config {
 	return c
 }
 
-func (c *Config) check() error {
+// validate returns every error of the configuration.
+func (c *Config) validate() error {
 	var e reducer.ConfigErrors
 	percentile := c.Percentile.Positive()
 	switch {
@@ -85,14 +84,68 @@ func (c *Config) check() error {
 		e.Duration(!c.Parallel && c.After == 0 && !percentile, "after", c.After, "more than 0, a percentile, or parallel")
 	}
 	e.Share(c.Budgeted && c.Unbudgeted, "budget", c.Budget.Ratio, "nothing beside Unbudgeted")
-	e.Count(c.Max > MaxHedges, "max", uint64(c.Max), "1 to 10")
+	c.check(&e)
 	e.Count(!percentile && c.Samples != 0, "samples", uint64(c.Samples), "nothing without a percentile in after")
 	e.Count(!percentile && c.Minimum != 0, "minimum", uint64(c.Minimum), "nothing without a percentile in after")
-	e.Count(percentile && c.Samples > MaxSamples, "samples", uint64(c.Samples), "1 to 10000")
-	e.Count(percentile && c.Samples <= MaxSamples && c.Minimum > c.Samples, "minimum", uint64(c.Minimum), "at most samples")
 	if c.Budgeted && !c.Unbudgeted {
 		_, err := budget.New(c.Budget)
 		e.Add(err)
 	}
 	return e.Err()
+}
+
+// declared are the settings of documents. make generate writes settings_gen.go from them.
+func declared() []mechanism.Doc {
+	return []mechanism.Doc{
+		{
+			Name: "after", Is: mechanism.Setting{Type: mechanism.Delay}, Field: "After,Percentile",
+			Effect: mechanism.Tighter, Default: "required unless `parallel`", Example: "after: p95",
+			Meaning: "the delay from the `admit` of the latest attempt to the start of the next",
+			Larger:  "fewer additional attempts, less gain",
+			Smaller: "lower latency, more load",
+		},
+		{
+			Name: "max", Is: mechanism.Setting{Type: mechanism.Count, Least: 1, Most: MaxHedges}, Field: "Max", With: "max",
+			Effect: mechanism.Looser, Value: `1`, Example: "max: 2",
+			Meaning: "the most additional attempts of a round",
+			Larger:  "lower latency of the slowest calls, more load",
+			Smaller: "less load",
+		},
+		{
+			Name: "parallel", Is: mechanism.Setting{Type: mechanism.Bool}, Field: "Parallel",
+			Effect: mechanism.Looser, Note: "not beside `after`", Value: `false`, Example: "parallel: true",
+			Meaning: "starts all attempts of a round at once",
+		},
+		{
+			Name: "samples", Is: mechanism.Setting{Type: mechanism.Count, Least: 1, Most: MaxSamples}, Field: "Samples", Depends: true,
+			Note: "beside a percentile alone", Value: `100`, Example: "samples: 1000",
+			Meaning: "the first attempts of the last rounds from whose durations the percentile is taken",
+			Larger:  "a steadier delay that follows a change later",
+			Smaller: "a delay that follows a change sooner and varies by chance",
+		},
+		{
+			Name: "minimum", Is: mechanism.Setting{Type: mechanism.Count, Least: 1, Most: MaxSamples}, Field: "Minimum",
+			Note: "beside a percentile alone", Range: "1 to `samples`", Default: "the lesser of 20 and `samples`", Example: "minimum: 50",
+			Meaning: "durations that must be known before a hedge starts",
+			Larger:  "hedges begin later after a start",
+			Smaller: "hedges begin on few durations",
+		},
+		{
+			Name: "budget", Is: mechanism.Setting{Type: mechanism.Budget}, Field: "Budget,Budgeted,Unbudgeted",
+			Effect: mechanism.Looser, Type: "as of a retry", Range: "see [budget](#budget)", Default: "the retry's budget, if there is one, else `none`", Example: "budget: 10%",
+			Meaning: "how many additional attempts all calls of the step may have together",
+		},
+		{
+			Name: "methods", Is: mechanism.Setting{Type: mechanism.Methods},
+			Effect: mechanism.Looser, Type: "as of a retry", Range: "as of a retry", Value: `["GET","HEAD","PUT","DELETE","OPTIONS","TRACE"]`, Default: "as of a retry", Example: "methods: [GET]",
+			Meaning: "the methods for which HTTP runtimes start additional attempts",
+		},
+	}
+}
+
+// relations between the settings.
+func relations() []mechanism.Relation {
+	return []mechanism.Relation{
+		{Setting: "minimum", Op: mechanism.AtMost, Than: "samples", Says: "at most the samples, #"},
+	}
 }

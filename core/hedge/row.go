@@ -11,21 +11,14 @@ const Traits = mechanism.Hedges | mechanism.Observes | mechanism.Keyed
 // Row says what the mechanism is.
 func Row() *mechanism.Row {
 	return &mechanism.Row{
-		Kind:   mechanism.Hedge,
-		Traits: Traits,
-		Like:   "after",
-		Form:   "a map of settings",
-		Below:  mechanism.Retry,
-		Settings: []mechanism.Setting{
-			{Name: "after", Type: mechanism.Delay},
-			{Name: "max", Type: mechanism.Count, Least: 1, Most: MaxHedges},
-			{Name: "parallel", Type: mechanism.Bool},
-			{Name: "samples", Type: mechanism.Count, Least: 1, Most: MaxSamples},
-			{Name: "minimum", Type: mechanism.Count, Least: 1, Most: MaxSamples},
-			{Name: "budget", Type: mechanism.Budget},
-			{Name: "methods", Type: mechanism.Methods},
-		},
-		New: func() mechanism.Draft { return &draft{} },
+		Kind:     mechanism.Hedge,
+		Traits:   Traits,
+		Like:     "after",
+		Form:     "a map of settings",
+		Below:    mechanism.Retry,
+		Settings: settings(),
+		New:      func() mechanism.Draft { return &draft{} },
+		Envoy:    "hedge_policy of an Envoy route hedges requests",
 		Stateless: func(c mechanism.Config) string {
 			if h := c.(Config); h.Budgeted || h.Percentile.Positive() {
 				return ""
@@ -33,24 +26,6 @@ func Row() *mechanism.Row {
 			return "on a hedge without a percentile or a budget, which keeps no state"
 		},
 	}
-}
-
-type draft struct{ c Config }
-
-func (d *draft) Field(name string) any {
-	switch name {
-	case "after":
-		return mechanism.DelayField{Duration: &d.c.After, Percentile: &d.c.Percentile}
-	case "max":
-		return &d.c.Max
-	case "parallel":
-		return &d.c.Parallel
-	case "samples":
-		return &d.c.Samples
-	case "minimum":
-		return &d.c.Minimum
-	}
-	return &d.c.Budget
 }
 
 func (d *draft) Check(g mechanism.Given) {
@@ -68,12 +43,5 @@ func (d *draft) Check(g mechanism.Given) {
 		}
 		c.Samples, c.Minimum = 0, 0
 	}
-	c.Budgeted = g.Has("budget") && !g.None("budget")
-	c.Unbudgeted = g.None("budget")
-	*c = c.WithDefaults()
-	if g.Whole("minimum") && (!g.Has("samples") || g.Whole("samples")) && c.Minimum > c.Samples {
-		g.Wrong("minimum", "at most the samples, "+mechanism.Number(c.Samples))
-	}
+	d.compare(g)
 }
-
-func (d *draft) Config() mechanism.Config { return d.c }

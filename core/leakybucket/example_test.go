@@ -16,10 +16,10 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	state := bucket.Init(0)
+	state := reducer.ValuesOf(bucket).Init(0)
 	for caller := range uint64(3) {
 		var effects reducer.Effects
-		state, effects = bucket.Reduce(state, reducer.Action{Kind: reducer.Acquire, Cost: 1, Permit: reducer.Permit{ID: caller}}, 0)
+		state, effects = reducer.ValuesOf(bucket).Reduce(state, reducer.Action{Kind: reducer.Acquire, Cost: 1, Permit: reducer.Permit{ID: caller}}, 0)
 		if turn, waits := effects.Answer.Until(); waits {
 			fmt.Println("departs at", turn)
 		} else if at, refused := effects.Answer.RetryAt(); refused {
@@ -28,8 +28,8 @@ func Example() {
 			fmt.Println("departs at once")
 		}
 	}
-	if at, ok := bucket.NextWake(state); ok {
-		_, effects := bucket.Reduce(state, reducer.Action{Kind: reducer.Serve}, at)
+	if at, ok := reducer.ValuesOf(bucket).NextWake(state); ok {
+		_, effects := reducer.ValuesOf(bucket).Reduce(state, reducer.Action{Kind: reducer.Serve}, at)
 		fmt.Println(at, effects.Others[0].Kind)
 	}
 	// Output:

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/core/calendar"
+	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/tokenbucket"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -105,18 +106,153 @@ func (c *Config) OneWord() bool {
 	return c.Algorithm == TokenBucket && c.WarmUp.Over == 0 && !c.Block.on()
 }
 
+// WithEpoch implements mechanism.Dated: a limit by the calendar needs the wall time of
+// mark 0.
+func (c Config) WithEpoch(epoch func() time.Duration) (mechanism.Config, bool) {
+	if c.Calendar.Unit == calendar.NoUnit || c.Calendar.Epoch != 0 {
+		return c, false
+	}
+	c.Calendar.Epoch = epoch()
+	return c, true
+}
+
 // checkRest adds what is wrong with the settings that are not an algorithm's, and with the
 // cost, which needs a rate.
 func (c *Config) checkRest(e *reducer.ConfigErrors, rated bool) {
-	e.Duration(c.Wait < 0, "wait", c.Wait, "0 or more")
-	e.Count(c.Queue > MaxQueue, "queue", uint64(c.Queue), "at most 10000")
+	c.check(e)
 	e.Count(c.Wait > 0 && c.Queue == 0, "queue", 0, "1 to 10000 beside wait")
 	e.Count(c.Wait == 0 && c.Queue > 0 && c.Queue <= MaxQueue, "queue", uint64(c.Queue), "0 without wait")
-	e.Count(c.Order > Newest, "order", uint64(c.Order), "Oldest or Newest")
-	e.Count(c.Charge >= charges, "charge", uint64(c.Charge), "ChargeStart, ChargeSettle or ChargeEnd")
-	e.Count(c.SettleMax > MaxCount, "settle_max", uint64(c.SettleMax), "at most 1000000000")
 	e.Count(c.SettleMax > 0 && c.Charge == ChargeStart, "settle_max", uint64(c.SettleMax), "0 beside ChargeStart, which takes nothing at the end")
 	e.Count(c.Counts > allOutcomes, "counts", uint64(c.Counts), "a set of outcomes")
 	e.Count(rated && c.Cost.Permits > c.most(), "cost", uint64(c.Cost.Permits), "at most the permits that are free at one instant")
 	e.Add(c.Block.check(c.Wait > 0))
+}
+
+// declared are the settings of documents. make generate writes settings_gen.go from them.
+func declared() []mechanism.Doc {
+	return []mechanism.Doc{
+		{
+			Name: "algorithm", Is: mechanism.Setting{Type: mechanism.Word, Words: words}, Field: "Algorithm", ByHand: true, With: "algorithm",
+			Value: `"token-bucket"`, Default: "`token-bucket`; `fixed-window` for a rate by the calendar", Example: "algorithm: sliding-log",
+			Meaning: "how the limit counts",
+		},
+		{
+			Name: "rate", Is: mechanism.Setting{Type: mechanism.Rate, Required: true}, Field: "Count,Period,Calendar.Unit",
+			Effect: mechanism.Looser, Type: "rate, or a count for each `day`, `week` or `month`", Range: "for `sliding-log` a count of at most 10,000", Example: "rate: 50/1m",
+			Meaning: "permits for each duration, or for each window of the [calendar](#calendar-windows)",
+			Larger:  "more calls pass",
+			Smaller: "fewer calls pass",
+		},
+		{
+			Name: "class", Is: mechanism.Setting{Type: mechanism.Attribute},
+			Note: "needs `rates`", Example: "class: header:plan",
+			Meaning: "the attribute whose value is the [class](#classes) of a call",
+		},
+		{
+			Name: "rates", Is: mechanism.Setting{Type: mechanism.Rates},
+			Note: "needs a `class`", Example: "rates: {free: 10/m, pro: 1000/m}",
+			Meaning: "the rate of each [class](#classes); a call takes from the limit of its class, one of no class from that of `rate`",
+		},
+		{
+			Name: "burst", Is: mechanism.Setting{Type: mechanism.Count, Least: 1, Most: MaxCount}, Field: "Burst", ByHand: true,
+			Effect: mechanism.Looser, Type: "number of permits; `token-bucket` alone", Default: "the count of `rate`; beside `warm_up` divided by its factor", Example: "burst: 10",
+			Meaning: "the most permits at one instant",
+			Larger:  "more calls at once after a quiet time; a longer time to fill",
+			Smaller: "calls are spread more evenly",
+		},
+		{
+			Name: "wait", Is: mechanism.Setting{Type: mechanism.Duration}, Field: "Wait",
+			Effect: mechanism.Looser, Value: `"0s"`, Default: "`0s`: refuse at once", Example: "wait: 500ms",
+			Meaning: "the longest wait for a permit",
+			Larger:  "fewer refusals, longer calls",
+			Smaller: "refusals come sooner",
+		},
+		{
+			Name: "queue", Is: mechanism.Setting{Type: mechanism.Count, Least: 1, Most: MaxQueue}, Field: "Queue", Beside: "wait", With: "wait",
+			Effect: mechanism.Looser, Type: "number of calls; needs a `wait`", Value: `100`, Example: "queue: 50",
+			Meaning: "the most waiting calls",
+			Larger:  "more memory, and longer waits where `wait` allows them",
+			Smaller: "calls are refused as `full` sooner",
+		},
+		{
+			Name: "order", Is: mechanism.Setting{Type: mechanism.Word, Words: Orders}, Field: "Order", With: "wait",
+			Note: "needs a `wait`", Value: `"oldest"`, Example: "order: newest",
+			Meaning: "which waiting call is served next",
+		},
+		{
+			Name: "cost", Is: mechanism.Setting{Type: mechanism.Cost, Least: 1, Most: MaxCount}, Field: "Cost",
+			Effect: mechanism.Tighter, Type: "number of permits, `header:NAME`, `cookie:NAME`, `query:NAME`, or [both](#costs)",
+			Range: "1 to the greatest cost that the limit admits; a default also 0", Default: "what the call names, else 1", Example: "cost: header:x-tokens",
+			Meaning: "how many permits a call takes here, whatever it takes elsewhere",
+			Larger:  "a call takes more of the limit",
+			Smaller: "more calls pass",
+		},
+		{
+			Name: "charge", Is: mechanism.Setting{Type: mechanism.Word, Words: "start settle end"}, Field: "Charge",
+			Value: `"start"`, Example: "charge: settle",
+			Meaning: "when the permits are taken: at the start; at the start, and [settled](#charges) by what was used; or at the end",
+		},
+		{
+			Name: "settle_max", Is: mechanism.Setting{Type: mechanism.Count, Least: 1, Most: MaxCount}, Field: "SettleMax",
+			Effect: mechanism.Tighter, Type: "number of permits", Note: "needs a `charge` of `settle` or `end`", Default: "the greatest cost that the limit admits", Example: "settle_max: 500",
+			Meaning: "the most permits that the end of one call takes [beyond its cost](#charges); what is more is dropped and told",
+			Larger:  "a call that used much more than its cost keeps others out for longer",
+			Smaller: "a wrong number of permits does less harm",
+		},
+		{
+			Name: "counts", Is: mechanism.Setting{Type: mechanism.Words, Words: "ok fail throttle ignore timeout cancel"}, Field: "Counts",
+			Type: "`ok`, `fail`, `throttle`, `ignore`, `timeout`, `cancel`, or a list of them", Default: "all of them", Example: "counts: [fail]",
+			Meaning: "the [outcomes](#charges) that keep their permits; the permits of others come back at the end",
+		},
+		{
+			Name: "block", Is: mechanism.Setting{Type: mechanism.Map, Says: "a duration, a backoff, or a map of after and for", Short: "for", Bit: 1 << 0},
+			Effect: mechanism.Tighter, Type: "duration, backoff, or map of `after` and `for`; not beside `wait`", Default: "none", Example: "block: {exponential: 1m, max: 1h}",
+			Meaning: "the limit, or the key, refuses all calls for a [time](#blocks) after it was exceeded",
+		},
+		{
+			Name: "block.after", Is: mechanism.Setting{Type: mechanism.Count, Least: 1, Most: MaxCount}, Field: "Block.After", ByHand: true,
+			Effect: mechanism.Looser, Value: `1`, Example: "after: 5",
+			Meaning: "refusals in a row, without an admission between them, before a block",
+			Larger:  "more refusals before a block",
+			Smaller: "a block begins sooner",
+		},
+		{
+			Name: "block.for", Is: mechanism.Setting{Type: mechanism.BlockTime, Required: true, Says: "a duration as in 1m, or a backoff as in {exponential: 1m, max: 1h}"}, Field: "Block.For",
+			Effect: mechanism.Tighter, Type: "duration, or a [backoff](#backoff) other than `none` and `decorrelated`, without `jitter`; the default `max` of `exponential` is `24h`", Example: "for: {exponential: 1m, factor: 4}",
+			Meaning: "the time of a block: that of attempt n of the backoff for the n-th in a row",
+			Larger:  "longer blocks",
+			Smaller: "shorter blocks",
+		},
+		{
+			Name: "warm_up", Is: mechanism.Setting{Type: mechanism.Map, Says: "a duration, or a map of over and factor", Short: "over", Bit: 1 << 1},
+			Type: "duration, or map of `over` and `factor`; `token-bucket` alone", Default: "none", Example: "warm_up: 30s",
+			Meaning: "after an idle time the limit begins at a part of the rate and [warms up](#warm-up)",
+		},
+		{
+			Name: "warm_up.over", Is: mechanism.Setting{Type: mechanism.Duration, Least: 1, Required: true}, Field: "WarmUp.Over", ByHand: true,
+			Effect: mechanism.Tighter, Range: "at most `720h`", Example: "over: 30s",
+			Meaning: "the time in use in which the rate rises to the whole, and the idle time in which it falls back",
+			Larger:  "a longer time below the rate",
+			Smaller: "the whole rate is there sooner",
+		},
+		{
+			Name: "warm_up.factor", Is: mechanism.Setting{Type: mechanism.Count, Least: 2, Most: MaxFactor}, Field: "WarmUp.Factor", ByHand: true,
+			Effect: mechanism.Tighter, Value: `3`, Example: "factor: 5",
+			Meaning: "what the rate is divided by when the limit is cold",
+			Larger:  "fewer calls pass at the beginning",
+			Smaller: "more calls pass at the beginning",
+		},
+		{
+			Name: "zone", Is: mechanism.Setting{Type: mechanism.Zone, Bit: 1 << 2}, Field: "Calendar",
+			Type: "`UTC`, an offset as in `+02:00`, or a rule of POSIX", Note: "needs a rate by the calendar", Value: `"UTC"`, Example: "zone: CET-1CEST,M3.5.0,M10.5.0/3",
+			Meaning: "the time zone whose days, weeks or months are the windows",
+		},
+	}
+}
+
+// relations between the settings.
+func relations() []mechanism.Relation {
+	return []mechanism.Relation{
+		{Setting: "warm_up.over", Op: mechanism.AtMost, Than: "720h", Says: "a duration of at most 720h"},
+	}
 }

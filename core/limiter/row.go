@@ -1,12 +1,11 @@
 package limiter
 
 import (
-	"time"
-
 	"github.com/sluice-go/sluice/core/calendar"
 	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/slidinglog"
 	"github.com/sluice-go/sluice/core/tokenbucket"
+	"github.com/sluice-go/sluice/reducer"
 )
 
 // Kind returns mechanism.Limit.
@@ -24,84 +23,28 @@ const Traits = mechanism.Asks | mechanism.Refunds | mechanism.Quotas | mechanism
 // Row says what the mechanism is.
 func Row() *mechanism.Row {
 	return &mechanism.Row{
-		Kind:   mechanism.Limit,
-		Traits: Traits,
-		Short:  "rate",
-		Form:   "a rate as in 50/1m, or a map of settings",
-		Settings: []mechanism.Setting{
-			{Name: "algorithm", Type: mechanism.Word, Words: words},
-			{Name: "rate", Type: mechanism.Rate, Required: true},
-			{Name: "class", Type: mechanism.Attribute},
-			{Name: "rates", Type: mechanism.Rates},
-			{Name: "burst", Type: mechanism.Count, Least: 1, Most: MaxCount},
-			{Name: "wait", Type: mechanism.Duration},
-			{Name: "queue", Type: mechanism.Count, Least: 1, Most: MaxQueue},
-			{Name: "order", Type: mechanism.Word, Words: Orders},
-			{Name: "cost", Type: mechanism.Cost, Least: 1, Most: MaxCount},
-			{Name: "charge", Type: mechanism.Word, Words: "start settle end"},
-			{Name: "settle_max", Type: mechanism.Count, Least: 1, Most: MaxCount},
-			{Name: "counts", Type: mechanism.Words, Words: "ok fail throttle ignore timeout cancel"},
-			{Name: "block", Type: mechanism.Map, Says: "a duration, a backoff, or a map of after and for", Short: "for", Bit: planBlock, Parts: []mechanism.Setting{
-				{Name: "after", Type: mechanism.Count, Least: 1, Most: MaxCount},
-				{Name: "for", Type: mechanism.BlockTime, Required: true, Says: "a duration as in 1m, or a backoff as in {exponential: 1m, max: 1h}"},
-			}},
-			{Name: "warm_up", Type: mechanism.Map, Says: "a duration, or a map of over and factor", Short: "over", Bit: planWarmUp, Parts: []mechanism.Setting{
-				{Name: "over", Type: mechanism.Duration, Least: 1, Required: true},
-				{Name: "factor", Type: mechanism.Count, Least: 2, Most: MaxFactor},
-			}},
-			{Name: "zone", Type: mechanism.Zone, Bit: planZone},
-		},
-		New: func() mechanism.Draft { return &draft{} },
-		Queue: func(c mechanism.Config) (uint32, time.Duration) {
+		Kind:     mechanism.Limit,
+		Traits:   Traits,
+		Short:    "rate",
+		Form:     "a rate as in 50/1m, or a map of settings",
+		Settings: settings(),
+		New:      func() mechanism.Draft { return &draft{} },
+		Reasons:  []reducer.Reason{reducer.ReasonRate},
+		Queue: func(c mechanism.Config) mechanism.Queue {
 			l := c.(Config)
-			return l.Queue, l.Wait
+			return mechanism.Queue{Places: l.Queue, Wait: l.Wait, Newest: l.Order == Newest}
+		},
+		Permits: func(c mechanism.Config) mechanism.Permits {
+			l := c.(Config)
+			return mechanism.Permits{Count: l.Count, Period: l.Period, Burst: l.most()}
 		},
 	}
-}
-
-type draft struct{ c Config }
-
-func (d *draft) Field(name string) any {
-	switch name {
-	case "algorithm":
-		return (*uint8)(&d.c.Algorithm)
-	case "rate":
-		return mechanism.RateField{Count: &d.c.Count, Period: &d.c.Period, Unit: &d.c.Calendar.Unit}
-	case "burst":
-		return &d.c.Burst
-	case "wait":
-		return &d.c.Wait
-	case "queue":
-		return &d.c.Queue
-	case "charge":
-		return (*uint8)(&d.c.Charge)
-	case "settle_max":
-		return &d.c.SettleMax
-	case "counts":
-		return mechanism.WordsField{Set: (*uint8)(&d.c.Counts)}
-	case "cost":
-		return mechanism.CostField{Attribute: &d.c.Cost.Attribute, Permits: &d.c.Cost.Permits}
-	case "block.after":
-		return &d.c.Block.After
-	case "block.for":
-		return &d.c.Block.For
-	case "warm_up.over":
-		return &d.c.WarmUp.Over
-	case "warm_up.factor":
-		return &d.c.WarmUp.Factor
-	case "zone":
-		return mechanism.ZoneField{Zone: &d.c.Calendar.Zone}
-	}
-	return (*uint8)(&d.c.Order)
 }
 
 func (d *draft) Check(g mechanism.Given) {
 	c := &d.c
 	place := "rate"
-	if c.WarmUp.Over > MaxWarmUp {
-		g.Wrong("warm_up.over", "a duration of at most 720h")
-	}
-	d.c = d.c.WithDefaults()
+	d.compare(g)
 	d.calendar(g)
 	rated := g.Whole("rate") && (!g.Has("warm_up") || g.Whole("warm_up"))
 	if c.Algorithm != TokenBucket {
@@ -190,5 +133,3 @@ func (d *draft) queue(g mechanism.Given) {
 	g.Refuse("block", "beside a wait", "without a wait: a caller that waits does not exceed the rate")
 	d.c.Block = Block{}
 }
-
-func (d *draft) Config() mechanism.Config { return d.c }

@@ -13,8 +13,11 @@ type Docs struct {
 	Means string
 	// Examples of the settings as a document in JSON has them.
 	Examples []string
-	// Settings has the texts of every setting of the row, parts included.
+	// Settings has every setting of the row, each part behind its whole.
 	Settings []Doc
+	// Relations between the values of settings. New and the draft compare each of them, and so
+	// does the reader in JavaScript.
+	Relations []Relation
 	// Schema is a JSON object with the conditions of the JSON Schema that do not
 	// follow from the types: which settings exclude each other. Empty for none.
 	Schema string
@@ -32,6 +35,31 @@ type Docs struct {
 	// admits in any window of a length, both of its ends included. Nil for a
 	// mechanism without such a bound.
 	Admits func(Config, time.Duration) uint64
+	// AtOnce returns the most permits that a cell gives at one instant. Nil for a
+	// mechanism without Admits.
+	AtOnce func(Config) uint64
+	// Late reports whether the permits are taken at the end of a call alone, so that calls
+	// which start together all pass. Nil for never.
+	Late func(Config) bool
+	// Covers reports whether the inner of two configurations of the mechanism admits every
+	// call that the outer one admits, and says why. Nil for a mechanism of which that is
+	// not known.
+	Covers func(outer, inner Config) (Covered, bool)
+	// Further returns which further attempts are made. Nil for a mechanism that makes none.
+	Further func(Config) Further
+	// Opens returns when a cell opens. Nil for a mechanism without modes.
+	Opens func(Config) Opens
+	// Waits says how a call waits in a proxy whose workers share cells. Empty for a
+	// mechanism at which it asks again with each tick. Nil for always.
+	Waits func(Config) string
+	// Variant returns the part that a OneOf has. Nil for a mechanism without a OneOf.
+	Variant func(Config) string
+	// Adjust corrects the value of a setting whose meaning depends on other settings.
+	// Nil for a mechanism without one.
+	Adjust func(c Config, setting string, v *Value)
+	// Lint reports what concerns this mechanism alone, in a policy around it. Nil for
+	// nothing.
+	Lint func(Config, Around)
 	// Concurrent returns how many may hold a permit of a cell at once, and false
 	// where more may run. Nil for a mechanism whose permits are not held.
 	Concurrent func(Config) (uint64, bool)
@@ -47,10 +75,57 @@ func (d *Docs) Setting(name string) *Doc {
 	return nil
 }
 
-// Doc is what people read about a setting. What is empty follows from the row.
+// Relation says how the value of a setting compares with another value.
+type Relation struct {
+	// Setting whose value is compared, and which an error is about.
+	Setting string
+	// Op that must hold.
+	Op Op
+	// Than names the other setting, or is a value as a document has it, as in "50%".
+	Than string
+	// Says in an error what is allowed. A # stands for the value of the other setting.
+	Says string
+	// Document says that 0 has another meaning in a configuration: the draft alone compares.
+	Document bool
+	// Aside says that the other relations are compared, too, where the setting could not be
+	// read. Relations that share a setting wait for all the others of their settings, and
+	// an error is about the first of them that does not hold.
+	Aside bool
+}
+
+// Op compares two values.
+type Op uint8
+
+// The comparisons.
+const (
+	AtMost Op = iota + 1
+	AtLeast
+	Below
+)
+
+// Doc is a setting: what the row has of it, where its value is in the configuration, and what
+// people read about it. Texts that are empty follow from the row.
 type Doc struct {
 	// Name as for Row.Setting.
 	Name string
+	// Is the setting of the row, without its name and its parts.
+	Is Setting
+	// Field of the configuration, as in "WarmUp.Over". Types whose values have several fields
+	// name each of them, with a comma between. Empty for a type without one.
+	Field string
+	// Beside names the setting beside which alone the default holds. Empty for one that always
+	// does. The default of a part of a map holds where the map is there.
+	Beside string
+	// Depends says that WithDefaults has the default, because it depends on other values.
+	Depends bool
+	// Needed says that a configuration may not have the zero value, as for a required setting.
+	Needed bool
+	// ByHand says that New has the range, because it depends on other values.
+	ByHand bool
+	// With names the setting beside which a document in full has this one, whatever its value.
+	// Its own name means always. Else a document in full has it where its value is not
+	// the zero value.
+	With string
 	// Type and Range of the value.
 	Type, Range string
 	// Note behind the type: what the setting needs, or excludes.

@@ -34,10 +34,40 @@ type Row struct {
 	// keeps no state". Empty for one that needs them. Nil for a mechanism whose
 	// every configuration needs them.
 	Stateless func(Config) string
-	// Queue returns how many calls may wait at a cell, and the longest that one
-	// waits, 0 for as long as its caller does. Nil for a mechanism at which no
-	// call waits.
-	Queue func(Config) (places uint32, wait time.Duration)
+	// Reasons with which a cell of every configuration may refuse a call.
+	Reasons []reducer.Reason
+	// Queue returns the queue of a cell. Nil for a mechanism at which no call waits.
+	Queue func(Config) Queue
+	// Permits returns the permits of a cell. Nil for a mechanism without a rate.
+	Permits func(Config) Permits
+	// Lease returns how long a holder that does not renew it keeps a permit, 0 for
+	// as long as it runs. Nil for a mechanism without leases.
+	Lease func(Config) time.Duration
+	// Slow returns the duration above which the mechanism counts an attempt as slow,
+	// 0 for none. Nil for a mechanism that counts none.
+	Slow func(Config) time.Duration
+	// Envoy says what of Envoy does the same, where the filter of a proxy does not perform
+	// the mechanism. Empty for nothing.
+	Envoy string
+}
+
+// Queue is the queue of a cell.
+type Queue struct {
+	// Places is how many calls may wait.
+	Places uint32
+	// Wait is the longest that a call waits, 0 for as long as its caller does.
+	Wait time.Duration
+	// Newest says that the call which came last is served first.
+	Newest bool
+}
+
+// Permits are the permits that a cell gives.
+type Permits struct {
+	// Count permits for each Period.
+	Count  uint32
+	Period time.Duration
+	// Burst is the most permits that are free at one instant.
+	Burst uint32
 }
 
 // Setting returns the setting of a name, nil for none. The name of a part has
@@ -57,10 +87,10 @@ func find(settings []Setting, name string) *Setting {
 	return nil
 }
 
-// Traits are facts about a mechanism that hold for all its configurations.
-type Traits uint16
+// Traits are facts about a mechanism, a configuration of it, or a step of a policy.
+type Traits uint32
 
-// The traits.
+// The traits that hold for all configurations of a mechanism.
 const (
 	// Asks: a call asks a cell for a permit.
 	Asks Traits = 1 << iota
@@ -87,10 +117,60 @@ const (
 	// Hedges: the mechanism makes further attempts beside one that runs. At most
 	// one step of a policy has a mechanism that does.
 	Hedges
+	// Modes: a cell has the mode of a breaker, and no number of free permits.
+	Modes
 	// Injects: the mechanism takes the place of the dependency for some attempts. At
 	// most one step of a policy has a mechanism that does, and it is the last one.
 	Injects
+
+	configurationTraits = iota
 )
+
+// The traits of a configuration.
+const (
+	// Queues: calls may wait at a cell.
+	Queues Traits = 1 << (configurationTraits + iota)
+	// Lapses: a permit has a lease.
+	Lapses
+	// Obeys: the cell takes the retry-after of an outcome.
+	Obeys
+	// Timed: the cell takes the time that an attempt has.
+	Timed
+	// Costs: the mechanism has a cost of its own.
+	Costs
+	// Priced: an attribute of the call has that cost.
+	Priced
+	// Settles: the end of an attempt settles the permits that it took.
+	Settles
+	// SettlesAll: the mechanism takes nothing before the end of the attempt.
+	SettlesAll
+
+	stepTraits = configurationTraits + iota
+)
+
+// The traits of a step.
+const (
+	// PerKey: the step has a cell for each key.
+	PerKey Traits = 1 << (stepTraits + iota)
+	// Strict: the step denies or skips a call that lacks an attribute of its key.
+	Strict
+	// Shadow: the step enforces nothing.
+	Shadow
+	// Conditional: the step applies to some calls alone.
+	Conditional
+	// Partial: the step enforces for a share of the calls.
+	Partial
+	// ShareByAttribute: an attribute decides which calls the share has.
+	ShareByAttribute
+)
+
+// If returns the traits where a condition holds, and none elsewhere.
+func (t Traits) If(holds bool) Traits {
+	if holds {
+		return t
+	}
+	return 0
+}
 
 // Has reports whether all of some traits are there.
 func (t Traits) Has(some Traits) bool { return t&some == some }
@@ -136,7 +216,7 @@ const (
 	// Jitter is the *backoff.Config of the backoff that it belongs to, which is
 	// before it.
 	Jitter
-	// Budget, which may be none, is a *budget.Config.
+	// Budget, which may be none, is a budget.Field.
 	Budget
 	// Methods, a list of HTTP methods, has no field: the document keeps it.
 	Methods
@@ -153,7 +233,8 @@ const (
 	// Map is a map of Parts, each of which has a field of its own.
 	Map
 	// OneOf is a map of Parts of which one Variant is given, and what belongs to
-	// it: the parts behind it up to the next variant.
+	// it: the parts behind it up to the next variant. It is a *uint8, the index of the
+	// variant.
 	OneOf
 )
 
@@ -223,7 +304,7 @@ const MoreBit = 1 << 6
 // Draft is a configuration that is being read.
 type Draft interface {
 	// Field returns where the value of a setting goes, see Type. It is asked for
-	// the names of all settings but those of type Methods, Map and OneOf.
+	// the names of all settings but those of a type without a field and of type Map.
 	Field(name string) any
 	// Check fills in the defaults that depend on what was given, and reports settings
 	// that exclude each other.
@@ -250,4 +331,14 @@ type Given interface {
 	Refuse(name, found, allowed string)
 	// Wrong reports the value of a setting that is there.
 	Wrong(name, allowed string)
+}
+
+// Readable reports whether settings that are there could be read.
+func Readable(g Given, names ...string) bool {
+	for _, name := range names {
+		if g.Has(name) && !g.Whole(name) {
+			return false
+		}
+	}
+	return true
 }

@@ -6,9 +6,6 @@ import (
 	"github.com/sluice-go/sluice/core/backoff"
 )
 
-// DefaultAttempts is the number of attempts of a retry that names none.
-const DefaultAttempts = 3
-
 // Default returns the configuration of a retry without settings: 3 attempts, and an
 // exponential backoff of 500 ms, factor 2 and at most 1 min with full jitter.
 func Default() Config {
@@ -24,9 +21,7 @@ func (c Config) WithDefaults() Config {
 	if c == (Config{}) {
 		return Default()
 	}
-	if c.Attempts == 0 {
-		c.Attempts = DefaultAttempts
-	}
+	c.fill()
 	if c.Backoff.Kind == backoff.Exponential && c.Backoff.Factor == 0 {
 		c.Backoff.Factor = backoff.DefaultFactor
 	}

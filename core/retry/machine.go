@@ -21,9 +21,7 @@ type Machine struct {
 // New validates the configuration.
 func New(c Config) (*Machine, error) {
 	var e reducer.ConfigErrors
-	e.Count(c.Attempts == 0 || c.Attempts > MaxAttempts, "attempts", uint64(c.Attempts), "1 to 1000")
-	e.Duration(c.MaxElapsed < 0, "max_elapsed", c.MaxElapsed, "more than 0, or 0 for no bound")
-	e.Count(c.Refusals > WaitRefused, "refusals", uint64(c.Refusals), "EndRefused or WaitRefused")
+	c.check(&e)
 	delay, err := backoff.New(c.Backoff)
 	e.Add(err)
 	m := &Machine{attempts: c.Attempts, maxElapsed: c.MaxElapsed, refusals: c.Refusals, backoff: delay}

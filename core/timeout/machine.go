@@ -11,8 +11,7 @@ type Machine struct{ config Config }
 // New validates the configuration.
 func New(c Config) (*Machine, error) {
 	var e reducer.ConfigErrors
-	e.Duration(c.After <= 0, "after", c.After, "more than 0")
-	e.Duration(c.Soft < 0 || c.After > 0 && c.Soft >= c.After, "soft", c.Soft, "less than after")
+	c.check(&e)
 	if err := e.Err(); err != nil {
 		return nil, err
 	}

@@ -11,32 +11,18 @@ const Traits = mechanism.Cuts
 // Row says what the mechanism is.
 func Row() *mechanism.Row {
 	return &mechanism.Row{
-		Kind:   mechanism.Timeout,
-		Traits: Traits,
-		Short:  "after",
-		Form:   "a duration as in 10s, or a map of after and soft",
-		Settings: []mechanism.Setting{
-			{Name: "after", Type: mechanism.Duration, Least: 1, Required: true},
-			{Name: "soft", Type: mechanism.Duration, Least: 1},
-		},
+		Kind:      mechanism.Timeout,
+		Traits:    Traits,
+		Short:     "after",
+		Form:      "a duration as in 10s, or a map of after and soft",
+		Settings:  settings(),
+		Envoy:     "timeout of an Envoy route bounds requests, per_try_timeout of its retry_policy each attempt",
 		New:       func() mechanism.Draft { return &draft{} },
 		Stateless: func(mechanism.Config) string { return "on a timeout, which keeps no state" },
 	}
 }
 
-type draft struct{ c Config }
-
-func (d *draft) Field(name string) any {
-	if name == "after" {
-		return &d.c.After
-	}
-	return &d.c.Soft
-}
-
+// Check compares the two durations.
 func (d *draft) Check(g mechanism.Given) {
-	if g.Whole("after") && g.Whole("soft") && d.c.Soft >= d.c.After {
-		g.Wrong("soft", "a duration less than after")
-	}
+	d.compare(g)
 }
-
-func (d *draft) Config() mechanism.Config { return d.c }

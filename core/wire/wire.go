@@ -328,14 +328,3 @@ func (c *Coder) Text(v *string) {
 		c.bytes = append(c.bytes, *v...)
 	}
 }
-
-// Decoded returns the state that a decoder in place reads, the zero one with an
-// error.
-func Decoded[S any](src []byte, decode func(src []byte, s *S) error) (S, error) {
-	var s S
-	if err := decode(src, &s); err != nil {
-		var zero S
-		return zero, err
-	}
-	return s, nil
-}

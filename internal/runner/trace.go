@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"github.com/sluice-go/sluice/api"
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/internal/tracing"
@@ -15,13 +16,13 @@ func (p *Pipeline) Trace(r *tracing.Recorder, began bool) bool {
 		return false
 	}
 	pipe := r.Add(p.layout.Load().plan, pipeline.Seed(p.Seed, p.numbers.Load()), began)
-	p.Listeners.change(func(to *listening[Event]) { to.trace = pipe })
+	p.Listeners.change(func(to *listening) { to.trace = pipe })
 	return true
 }
 
 // Untrace ends what Trace began with a recorder.
 func (p *Pipeline) Untrace(r *tracing.Recorder) {
-	p.Listeners.change(func(to *listening[Event]) {
+	p.Listeners.change(func(to *listening) {
 		if to.trace.Of(r) {
 			to.trace = nil
 		}
@@ -41,10 +42,10 @@ func (p *Pipeline) trace() *tracing.Pipe {
 
 // record records the beginning of a call, where calls are recorded. It calls code of the
 // user, so the caller holds no lock.
-func (p *Pipeline) record(plan *pipeline.Plan, q *Request, now, deadline clock.Mark) *tracing.Call {
+func (p *Pipeline) record(plan *pipeline.Plan, q *api.Request, now, deadline clock.Mark) *tracing.Call {
 	pipe := p.trace()
 	if pipe == nil {
 		return nil
 	}
-	return pipe.Begin(now, deadline, plan.Random(), q.Key, q.cost(), q.lookup)
+	return pipe.Begin(now, deadline, plan.Random(), q.Key, cost(q), attributes(q))
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { limitNumbers } from '../src/cells/limit-numbers.js';
 import {
   type PolicyDocument,
   type PolicyError,
@@ -8,7 +9,6 @@ import {
   rateLimiter,
   retry,
 } from '../src/index.js';
-import { limitNumbers } from '../src/limit-numbers.js';
 import { breakerAlone, limitAlone, retryAlone } from '../src/reader/alone.js';
 import { readAlone } from '../src/reader/read.js';
 

@@ -173,8 +173,9 @@ func (s *settings) typed(part *mechanism.Setting, name string, n *tree.Node) boo
 		return s.delay(n, into)
 	case mechanism.BoundField:
 		return s.bound(n, into)
-	case *budget.Config:
-		return s.budget(n, into)
+	case budget.Field:
+		into.Set(n.Kind == tree.Text && n.Text == noneWord)
+		return s.budget(n, into.Config)
 	case *backoff.Config:
 		switch part.Type {
 		case mechanism.Backoff:
@@ -232,6 +233,7 @@ func (s *settings) oneOf(part *mechanism.Setting, name string, n *tree.Node) boo
 	if e == nil {
 		return false
 	}
+	*s.draft.Field(name).(*uint8) = uint8(index(variants.String(), e.Key))
 	whole, variant := true, ""
 	for i := range part.Parts {
 		p := &part.Parts[i]

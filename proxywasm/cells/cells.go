@@ -286,7 +286,7 @@ func (s *Cells) head() []byte {
 // the driver of the core, which has a timer for it.
 func (s *Cells) decide(c cell.Cell, a reducer.Action, now clock.Mark) reducer.Answer {
 	ended := false
-	if c.Ends() <= now {
+	if c.Due().Ends <= now {
 		s.out = s.out[:0]
 		ended = c.Step(reducer.Action{Kind: reducer.Tick}, now, &s.out).Changed
 	}

@@ -170,7 +170,7 @@ func (w *workers) act() {
 	}
 	var out reducer.Out
 	// A timer of the driver comes before what happens at its mark.
-	ended := model.Ends() <= now && model.Step(reducer.Action{Kind: reducer.Tick}, now, &out).Changed
+	ended := model.Due().Ends <= now && model.Step(reducer.Action{Kind: reducer.Tick}, now, &out).Changed
 	want := model.Step(a, now, &out)
 	want.Changed = want.Changed || ended
 	require.Equal(w.t, want, got, "%v at %v", a.Kind, now)
@@ -348,7 +348,7 @@ func TestEvictionBound(t *testing.T) {
 				gone := old.list[i].hash
 				c := Maker(config.Form).New(s.now)
 				require.NoError(t, c.Restore(old.list[i].state))
-				if next.find(&gone) >= 0 || c.Fresh(s.now) {
+				if next.find(&gone) >= 0 || cell.Fresh(c, s.now) {
 					continue // nothing is lost
 				}
 				lost++

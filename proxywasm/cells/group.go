@@ -159,7 +159,7 @@ func (s *Cells) adopt(g *slots, now clock.Mark) {
 // many keys, by the times of use that are recorded.
 func (s *Cells) victim(g *slots, now clock.Mark) (at int, evicts bool) {
 	shares := s.config.WhenFull == keyed.FullShare
-	at, least := -1, int(keyed.Blocked)+2
+	at, least := -1, int(reducer.Blocked)+2
 	for i := range g.count {
 		c, _ := s.restored(s.digest, g.list[i].state, now)
 		if c.Held() {
@@ -170,13 +170,13 @@ func (s *Cells) victim(g *slots, now clock.Mark) (at int, evicts bool) {
 		if weight > 0 && shares {
 			continue
 		}
-		if class == keyed.Blocked {
+		if class == reducer.Blocked {
 			weight++ // behind those that are not old enough
 		} else if !shares && !g.old(i) {
-			weight = int(keyed.Blocked)
+			weight = int(reducer.Blocked)
 		}
 		if weight < least || weight == least && g.before(i, at) {
-			at, least, evicts = i, weight, class != keyed.Unused
+			at, least, evicts = i, weight, class != reducer.Unused
 		}
 	}
 	return at, evicts
@@ -212,7 +212,7 @@ func (s *Cells) mayBlock(g *slots, at int, now clock.Mark) bool {
 			continue
 		}
 		c, _ := s.restored(s.digest, g.list[i].state, now)
-		if class, _ := c.Class(now); class == keyed.Blocked {
+		if class, _ := c.Class(now); class == reducer.Blocked {
 			n++
 		}
 	}

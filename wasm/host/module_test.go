@@ -10,7 +10,7 @@ import (
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/limiter"
-	"github.com/sluice-go/sluice/internal/hosttest"
+	"github.com/sluice-go/sluice/wasm/hosttest"
 	"github.com/sluice-go/sluice/internal/testenv"
 	"github.com/sluice-go/sluice/reducer"
 	"github.com/sluice-go/sluice/wasm/host"

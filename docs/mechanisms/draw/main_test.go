@@ -49,7 +49,7 @@ func TestFiles(t *testing.T) {
 		for name, text := range files {
 			now, err := os.ReadFile(filepath.Join(folder, name))
 			require.NoError(t, err)
-			assert.True(t, string(text) == string(now), "%s: run go run ./docs/mechanisms/draw and read the difference", name)
+			assert.True(t, string(text) == string(now), "%s: run make generate and read the difference", name)
 		}
 		drawn := slices.DeleteFunc(slices.Sorted(maps.Keys(files)), func(name string) bool { return !strings.HasSuffix(name, ".svg") })
 		assert.Equal(t, glob(t, folder, "pictures/*"), drawn)

@@ -1,11 +1,11 @@
 // Nothing but circuit breakers, over a module that has nothing else.
 
 import bytes from 'inline:breaker';
-import { compileOne } from '../compile-one.js';
-import { use, x } from '../engine.js';
-import { instancesOf } from '../instances.js';
+import { compileOne } from '../engine/compile-one.js';
+import { use, x } from '../engine/engine.js';
+import { instancesOf } from '../engine/instances.js';
 import { numbersOf } from '../reader/backoff.js';
-import { CONSECUTIVE, MORE, TIME } from '../reader/mechanisms/breaker.js';
+import { CONSECUTIVE, MORE, TIME } from '../reader/checks/breaker.js';
 
 /**
  * The window has two numbers behind its kind, and the backoff comes behind probes, successes and the longest half-open. The
@@ -24,16 +24,16 @@ use(
   compileOne(() => x.breaker(), ordered),
 );
 
-export type { Backoff, Jitter } from '../backoff.js';
+export { systemClock } from '../base/clock.js';
+export type { Listener } from '../base/emitter.js';
+export { PolicyError, type PolicyErrorCode, type Problem, RejectedError } from '../base/errors.js';
+export type { Snapshot } from '../base/snapshot.js';
+export type * from '../base/types.js';
+export type { Backoff, Jitter } from '../base/values.js';
 export {
   type BreakerPass,
   type CircuitBreaker,
   type CircuitBreakerOptions,
   circuitBreaker,
-} from '../breaker.js';
-export { systemClock } from '../clock.js';
-export type { Listener } from '../emitter.js';
-export { type InstanceOption, limitMemory, type MemoryUsage, memoryUsage } from '../engine.js';
-export { PolicyError, type PolicyErrorCode, type Problem, RejectedError } from '../errors.js';
-export type { Snapshot } from '../snapshot.js';
-export type * from '../types.js';
+} from '../cells/breaker.js';
+export { limitMemory, type MemoryUsage, memoryUsage } from '../engine/engine.js';

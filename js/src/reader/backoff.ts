@@ -3,7 +3,8 @@ import { nearest } from './names.js';
 import { LIST, MAP, type Node, TEXT } from './node.js';
 import type { Problems } from './problems.js';
 import { asDuration, asFactor, asShare, DURATION_TEXT, parseDuration, WHOLE } from './quantities.js';
-import type { Reader, Values } from './settings.js';
+import type { Values } from './row.js';
+import type { Reader } from './settings.js';
 
 /** The kinds in the order of their numbers. */
 const KINDS = ['none', 'constant', 'linear', 'exponential', 'fibonacci', 'decorrelated', 'delays'];

@@ -1,6 +1,4 @@
-import type { Case, Condition, Entry } from './conditions.js';
-import type { ReadPolicy } from './policy.js';
-import type { Step } from './step.js';
+import type { Case, Condition, Entry, ReadPolicy, Step } from './result.js';
 
 /** The version of plan bytes. */
 const VERSION = 1;

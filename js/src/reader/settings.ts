@@ -1,92 +1,17 @@
-import { attributeOf } from './cost.js';
 import { type Fields, fieldsOf } from './fields.js';
 import { type Kind, MAP, type Node, NUMBER, TEXT } from './node.js';
 import type { Problems } from './problems.js';
 import { DURATION_TEXT, LIMIT_RATE_TEXT } from './quantities.js';
-
-/** The form of a setting's value in a document. */
-export type Type =
-  | 'attribute'
-  | 'backoff'
-  | 'block_time'
-  | 'bool'
-  | 'bound'
-  | 'budget'
-  | 'chance'
-  | 'cost'
-  | 'count'
-  | 'delay'
-  | 'duration'
-  | 'jitter'
-  | 'map'
-  | 'methods'
-  | 'one_of'
-  | 'open_time'
-  | 'rate'
-  | 'rates'
-  | 'share'
-  | 'word'
-  | 'words'
-  | 'zone';
-
-/** What the core gets for a setting, in its order: counts, indexes and millionths as numbers, nanoseconds as bigints. */
-export type Values = readonly (number | bigint)[];
-
-/** A name of a mechanism's map of settings. The table in Go says what each means. */
-export interface Setting {
-  readonly name: string;
-  readonly type: Type;
-  readonly least?: number;
-  readonly most?: number;
-  readonly words?: string;
-  readonly required?: true;
-  readonly says?: string;
-  /** The part of a map that may be there in place of a required one. */
-  readonly or?: string;
-  /** A variant of a `one_of`. What is behind it, up to the next one, belongs to it. */
-  readonly variant?: true;
-  readonly parts?: readonly Setting[];
-  /** The part of a map whose value may be in place of the map. */
-  readonly short?: string;
-  /**
-   * Of a map that the core gets only where it is given, and of a zone that it gets only beside a rate by the calendar:
-   * the bit that says so, of the byte behind the words before it.
-   */
-  readonly bit?: number;
-  /** Its values where it is not there and nothing else changes them. */
-  readonly default?: Values;
-}
+import { attributeOf, type Relations, type Row, type Setting, type Type, type Values } from './row.js';
 
 /** The bit of a byte of words behind which a byte with the bits of maps is. */
 const MORE = 64;
 
-/** A row of the table of mechanisms. */
-export interface Row {
-  readonly kind: number;
-  readonly name: string;
-  /** The setting whose value may be in place of the map. */
-  readonly short?: string;
-  /** The setting that such a value may have meant where there is no short form. */
-  readonly like?: string;
-  /** What is allowed in place of the map. */
-  readonly form: string;
-  /** Why a step of it may need no cells, behind the name of a setting. */
-  readonly stateless?: string;
-  /** Whether a policy has at most one step of it, and the mechanism that must not be below it. */
-  readonly once?: true;
-  /** Whether no step may be below one of it. */
-  readonly last?: true;
-  readonly below?: string;
-  readonly settings: readonly Setting[];
-}
-
 /** A mechanism: its row, and its rules that are no data. */
 export interface Mechanism {
   readonly row: Row;
-  /** Fills in the defaults that depend on other settings, and reports settings that exclude each other. */
-  check(s: Settings): void;
-  /** Whether settings need cells. Every setting does where this is left out. */
-  needsCells?(s: Settings): boolean;
+  /** Fills in the defaults that depend on several settings, and reports settings that exclude each other. */
+  check?(s: Settings): void;
   /** Whether a text may have meant the setting `like`. */
   isLike?(text: string): boolean;
 }
@@ -136,7 +61,31 @@ export class Settings {
       if (!this.fields) return;
       this.parts(this.fields, row.settings, '');
     }
-    mechanism.check(this);
+    this.check();
+  }
+
+  /** Compares values with fixed ones, applies the mechanism's own rules, then compares values with each other. */
+  private check(): void {
+    const { row, check } = this.mechanism;
+    const { relations = [] } = row;
+    for (const one of relations) if (!one.waits) this.compare(one);
+    check?.(this);
+    for (const one of relations) if (one.waits) this.compare(one);
+  }
+
+  private compare({ waits = [], unless = [], checks }: Relations): void {
+    const { settings } = this.mechanism.row;
+    const unread = (name: string): boolean =>
+      this.has(name) ? !this.whole(name) : settingOf(settings, name)?.required === true;
+    if (waits.some(unread) || unless.some((name) => this.has(name))) return;
+    for (const { name, op, than, says, given } of checks) {
+      if (given && !this.whole(name)) continue;
+      const value = this.first(name);
+      const other = typeof than === 'string' ? this.first(than) : than;
+      if (op === '<' ? value < other : op === '<=' ? value <= other : value >= other) continue;
+      this.wrong(name, says.replace('#', String(other)));
+      return;
+    }
   }
 
   /** The settings of the same map with another entry in place of one. */
@@ -145,7 +94,7 @@ export class Settings {
     const own = new Settings(problems, mechanism, readers);
     own.fields = this.fields?.with(name, entry);
     if (own.fields) own.parts(own.fields, mechanism.row.settings, '');
-    mechanism.check(own);
+    own.check();
     return own;
   }
 
@@ -219,12 +168,22 @@ export class Settings {
 
   /** The values of a setting: the given ones, or the default ones. */
   get(name: string): Values {
-    return this.values.get(name) ?? defaultOf(this.mechanism.row.settings, name) ?? [];
+    const { filled, beside, default: otherwise = [] } = settingOf(this.mechanism.row.settings, name) ?? {};
+    const fills = filled && (beside ? this.first(beside) : this.has(name.split('.')[0] as string));
+    return this.values.get(name) ?? (fills ? filled : otherwise);
   }
 
   /** The first value of a setting, 0 for none. */
   first(name: string): number | bigint {
     return this.get(name)[0] ?? 0;
+  }
+
+  /** Whether they need cells. A mechanism that may have none needs them for a budget and for a percentile. */
+  needsCells(): boolean {
+    const { stateless, settings } = this.mechanism.row;
+    const needs = ({ name, type }: Setting): boolean =>
+      type === 'budget' ? this.has(name) && !this.none(name) : type === 'delay' && this.get(name)[1] !== 0;
+    return stateless === undefined || settings.some(needs);
   }
 
   /** Whether its windows are those of the calendar: the last value is then the wall time of mark 0. */
@@ -257,10 +216,10 @@ export function shortOf({ settings, short }: Row, kind: Kind): Setting | undefin
   return kind === NUMBER || (kind === TEXT && setting?.type !== 'count') ? setting : undefined;
 }
 
-function defaultOf(settings: readonly Setting[], name: string): Values | undefined {
+function settingOf(settings: readonly Setting[], name: string): Setting | undefined {
   const [first = '', rest] = name.split('.');
   const setting = settings.find((s) => s.name === first);
-  return rest ? defaultOf(setting?.parts ?? [], rest) : setting?.default;
+  return rest ? settingOf(setting?.parts ?? [], rest) : setting;
 }
 
 export const namesOf = (settings: readonly Setting[]): string[] => settings.map(({ name }) => name);

@@ -20,7 +20,7 @@ func TestGenerated(t *testing.T) {
 	for _, f := range all {
 		committed, err := os.ReadFile(filepath.Join(root, f.path))
 		require.NoError(t, err)
-		assert.Equal(t, string(f.text), string(committed), "%s is not up to date: run go generate ./wasm/abi", f.path)
+		assert.Equal(t, string(f.text), string(committed), "%s is not up to date: run make generate", f.path)
 	}
 }
 

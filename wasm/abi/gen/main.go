@@ -1,5 +1,5 @@
 // Command gen writes the numbers of the ABI for other languages and for people:
-// js/src/abi.ts, and the generated sections of wasm/ABI.md and wasm/PLAN.md. go
+// js/src/generated/abi.ts, and the generated sections of wasm/ABI.md and wasm/PLAN.md. go
 // generate ./wasm/abi runs it.
 package main
 

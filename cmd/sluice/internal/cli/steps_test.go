@@ -13,7 +13,7 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// TestEvalSteps writes the steps of a log, among them those of the lines before one
+// TestEvalSteps writes the steps of a log, among them steps of the lines before one
 // that cannot be read. The step of the reference page is one of them.
 func TestEvalSteps(t *testing.T) {
 	dir := t.TempDir()

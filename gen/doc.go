@@ -1,0 +1,10 @@
+// Command gen writes the source files that follow from the rows of the mechanisms. make
+// generate runs it, and then the other generators of the repository:
+//
+//   - wasm/abi/gen writes js/src/abi.ts and the generated parts of wasm/ABI.md and wasm/PLAN.md,
+//   - the tests of package policy write policy/schema.json and the tables of policy/REFERENCE.md,
+//   - docs/mechanisms/draw writes the pictures and the figures of the guides.
+//
+// A test beside each of them compares the committed files with what it writes, and names the
+// file that differs and the command.
+package main

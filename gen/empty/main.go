@@ -1,0 +1,46 @@
+// Command empty writes a settings_gen.go without settings into the folders of mechanisms:
+//
+//	go run ./gen/empty core/NAME
+//
+// The generator links the mechanisms. Where one does not compile, because it is new or because a
+// field has another name now, this file lets it compile, and make generate then writes the whole.
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+const text = `package %s
+
+import (
+	"github.com/sluice-go/sluice/core/mechanism"
+	"github.com/sluice-go/sluice/core/planwire"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+func settings() []mechanism.Setting { return nil }
+
+type draft struct{ c Config }
+
+func (d *draft) Field(string) any         { return nil }
+func (d *draft) Config() mechanism.Config { return d.c }
+func (d *draft) compare(mechanism.Given)  {}
+
+// Plan codes nothing.
+func Plan(*Config, *planwire.Coder) {}
+
+func (c *Config) fill()                       {}
+func (c *Config) check(*reducer.ConfigErrors) {}
+`
+
+func main() {
+	for _, folder := range os.Args[1:] {
+		path := filepath.Join(folder, "settings_gen.go")
+		if err := os.WriteFile(path, fmt.Appendf(nil, text, filepath.Base(folder)), 0o644); err != nil { //nolint:gosec // a source file
+			fmt.Fprintln(os.Stderr, "empty:", err)
+			os.Exit(1)
+		}
+	}
+}
