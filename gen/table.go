@@ -41,7 +41,7 @@ func table(root string) ([]file, error) {
 		if row == nil {
 			continue
 		}
-		whole, err := rowObject(root, row)
+		whole, err := rowObject(row)
 		if err != nil {
 			return nil, err
 		}
@@ -87,7 +87,7 @@ func (bare) Refuse(string, string, string) {}
 func (bare) Wrong(string, string)          {}
 
 // rowObject returns a row as an object.
-func rowObject(root string, row *mechanism.Row) (object, error) {
+func rowObject(row *mechanism.Row) (object, error) {
 	draft := row.New()
 	draft.Check(bare{})
 	o := object{{"kind", word(strconv.Itoa(int(row.Kind)))}, {"name", word(quoted(row.Kind.String()))}}
@@ -111,7 +111,7 @@ func rowObject(root string, row *mechanism.Row) (object, error) {
 		return nil, fmt.Errorf("%s: %w", row.Kind, err)
 	}
 	o = append(o, property{"settings", settings})
-	relations, err := relationsList(root, mechanisms.Docs(row.Kind), draft.Config())
+	relations, err := relationsList(mechanisms.Docs(row.Kind), draft.Config())
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", row.Kind, err)
 	}
@@ -255,11 +255,11 @@ var ops = map[mechanism.Op]string{mechanism.AtMost: "<=", mechanism.AtLeast: ">=
 
 // relationsList returns the relations between settings: those that share a setting together, with
 // the settings that they wait for.
-func relationsList(root string, docs *mechanism.Docs, config mechanism.Config) (list, error) {
+func relationsList(docs *mechanism.Docs, config mechanism.Config) (list, error) {
 	if len(docs.Relations) == 0 {
 		return nil, nil
 	}
-	s, err := newSource(root, docs, config)
+	s, err := newSource(docs, config)
 	if err != nil {
 		return nil, err
 	}
