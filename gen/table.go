@@ -55,7 +55,7 @@ func table(root string) ([]file, error) {
 			own = name + "Check"
 			imports = append(imports, fmt.Sprintf("import { check as %s } from '../reader/checks/%s.js';\n", own, name))
 		}
-		check, err := checkOf(root, row, own)
+		check, err := checkOf(row, own)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
@@ -249,7 +249,7 @@ func nanos(d time.Duration) string { return strconv.FormatInt(int64(d), 10) + "n
 // checkOf returns the function that fills in the defaults of a mechanism which hold beside other
 // settings, compares its settings, and calls the function that has its own rules. Empty for a
 // mechanism without any of them.
-func checkOf(root string, row *mechanism.Row, own string) (string, error) {
+func checkOf(row *mechanism.Row, own string) (string, error) {
 	docs := mechanisms.Docs(row.Kind)
 	var lines []string
 	for _, d := range docs.Settings {
@@ -272,7 +272,7 @@ func checkOf(root string, row *mechanism.Row, own string) (string, error) {
 	}
 	var others []string
 	if len(docs.Relations) > 0 {
-		s, err := newSource(root, docs, row.New().Config())
+		s, err := newSource(docs, row.New().Config())
 		if err != nil {
 			return "", err
 		}
