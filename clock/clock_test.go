@@ -12,7 +12,7 @@ import (
 	"github.com/sluice-go/sluice/clock"
 )
 
-// The arithmetic is that of the integers, stopped at the ends of the line; only
+// The arithmetic follows the integers, stopped at the ends of the line; only
 // never stays where it is.
 func TestSaturation(t *testing.T) {
 	const seed = 1

@@ -13,7 +13,7 @@ type Source interface {
 }
 
 // Dated is a source whose marks have wall times, which windows of the calendar need. A
-// source that is not Dated has those of the machine's wall clock when a policy is read, to
+// source that is not Dated has the times of the machine's wall clock when a policy is read, to
 // the second.
 type Dated interface {
 	Source

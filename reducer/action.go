@@ -166,7 +166,7 @@ func (a *Action) Caller() uint64 { return a.ID }
 //	Release at a budget        ID          Returns
 //	Record                     Mark        when the attempt began
 type Permit struct {
-	// Generation distinguishes permits of one period in a state from those of another.
+	// Generation distinguishes permits of one period in a state from permits of another.
 	Generation uint64
 	// ID names the place or the waiter within the generation.
 	ID uint64

@@ -36,7 +36,7 @@ type Cell[S any] interface {
 	// mechanism, the state begins anew.
 	Inherit(s *S, from Cell[S], now clock.Mark, out *Out)
 	// Recall removes the waiters and ends the permits of a state whose process has ended. The
-	// numbers of permits and tickets continue, so that those of the old process are stale.
+	// numbers of permits and tickets continue, so that the permits of the old process are stale.
 	Recall(s *S)
 	// Move moves a state along the line of marks, as if everything had happened that much later.
 	Move(s *S, by time.Duration)
@@ -49,7 +49,7 @@ type Cell[S any] interface {
 	// bytes on every platform.
 	Encode(dst []byte, s *S) []byte
 	// Decode reads what Encode wrote into a zero state. Any other bytes give an error that wraps
-	// ErrEncoding, and those of another configuration one that wraps ErrConfiguration as well:
+	// ErrEncoding, and bytes of another configuration one that wraps ErrConfiguration as well:
 	// a machine of that configuration decodes them, and Inherit takes the state over. After an error the state is
 	// undefined.
 	Decode(src []byte, s *S) error

@@ -151,7 +151,7 @@ func TestParseTrace(t *testing.T) {
 	}
 }
 
-// The digest is FNV-1a: that of the empty bulkhead's encoding without the digest of
+// The digest is FNV-1a: the digest of the empty bulkhead's encoding without the digest of
 // its configuration, checked against the standard library's.
 func TestDigest(t *testing.T) {
 	m, err := bulkhead.New(bulkhead.Config{Concurrent: 1})

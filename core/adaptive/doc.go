@@ -73,7 +73,7 @@
 // Sources: Chiu and Jain, Analysis of the Increase and Decrease Algorithms for
 // Congestion Avoidance, 1989; Netflix's concurrency-limits, whose defaults 20 at first, at
 // most 200 and 5 s are, and whose limits fall by timeouts and refusals alone, too. Its
-// minimum of 20 is 1 here, as that of failsafe-go's adaptive limiter, so that a
+// minimum of 20 is 1 here, as in failsafe-go's adaptive limiter, so that a
 // dependency may be relieved of nearly all load. Its report 155: the limit of a
 // success at the maximum must not fall. The rules were compared by package sim/overload.
 package adaptive

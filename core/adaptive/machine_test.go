@@ -140,7 +140,7 @@ func TestManyHolders(t *testing.T) {
 	}
 }
 
-// The bytes of other bounds are refused as those of another configuration; the
+// The bytes of other bounds are refused as bytes of another configuration; the
 // state of another mechanism is not carried over.
 func TestOtherConfiguration(t *testing.T) {
 	c := adaptive.Config{}.WithDefaults()

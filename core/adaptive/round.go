@@ -156,7 +156,7 @@ func (m *Machine) judge(s *State, r *Round, now clock.Mark) verdict {
 // quick reports whether three quarters of the good answers took at most half of the time.
 func (r *Round) quick() bool { return 4*uint64(r.Quick) >= 3*uint64(r.Good) }
 
-// stillBad reports whether the share of bad outcomes is above 70 % of that of the round
+// stillBad reports whether the share of bad outcomes is above 70 % of the share of the round
 // before the decrease.
 func stillBad(r *Round, f *Fall) bool {
 	return 10*r.bad()*(uint64(f.Good)+uint64(f.Bad)) > 7*uint64(f.Bad)*r.ended()

@@ -10,7 +10,7 @@ import (
 // Kind returns mechanism.Adaptive.
 func (Config) Kind() mechanism.Kind { return mechanism.Adaptive }
 
-// Traits are those of the mechanism.
+// Traits of the mechanism.
 const Traits = mechanism.Asks | mechanism.Holds | mechanism.Leases | mechanism.Observes | mechanism.Keyed
 
 // Row says what the mechanism is.

@@ -33,7 +33,7 @@ type Round struct {
 	// Grant is the latest grant from before the round.
 	Grant uint64
 	Calls uint32 // that ended with an outcome that says something
-	// Good, Late and Cut are the places of these calls, Quick those of good ones that took at
+	// Good, Late and Cut are the places of these calls, Quick the places of good ones that took at
 	// most half of the time.
 	Good, Quick, Late, Cut uint32
 	Peak                   uint32 // the most places in use at once
@@ -87,7 +87,7 @@ var (
 // MaxHold is the most rounds for which the limit is not lowered, as a power of two.
 const MaxHold = 5
 
-// mostCounted bounds the counts of a round: those of the calls that end it, of which each
+// mostCounted bounds the counts of a round: the counts of the calls that end it, of which each
 // has MaxLimit places at most, and of all that were admitted before it.
 const mostCounted = (leastCalls + 2) * MaxLimit
 

@@ -17,7 +17,7 @@ import (
 )
 
 // Each line of a script is a backoff, and prints its first delays. from= begins
-// with a later attempt, seed= is that of the first attempt's random word.
+// with a later attempt, seed= is the seed of the first attempt's random word.
 func TestScripts(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
@@ -49,7 +49,7 @@ func delays(a *script.Args) string {
 	return text
 }
 
-// The first outputs of SplitMix64 as its authors published them, and those of
+// The first outputs of SplitMix64 as its authors published them, and the outputs of
 // the seed 1234567 from the test vectors of several libraries.
 func TestWord(t *testing.T) {
 	for seed, want := range map[uint64]uint64{0: 0xe220a8397b1dcdaf, 1234567: 6457827717110365317} {

@@ -6,7 +6,7 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// Counts are the outcomes in the window of a breaker, half-open those of its probes.
+// Counts are the outcomes in the window of a breaker, half-open the outcomes of its probes.
 type Counts struct {
 	// Calls is how many outcomes there are; 0 for a closed breaker whose window is
 	// Consecutive.

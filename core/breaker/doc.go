@@ -7,7 +7,7 @@
 //	half-open  lets Probes attempts pass; when as many outcomes are in, the same
 //	           rates open or close it
 //
-// The window is that of the last Count calls (two bits each), of a Span of time in
+// The window has the last Count calls (two bits each), of a Span of time in
 // Count buckets cut from the mark at which the generation began, or of Count failures
 // in a row. An operator can also force a breaker open, force it closed, or let it
 // count without opening.
@@ -32,12 +32,12 @@
 //     happens at that mark, whether or not a call comes.
 //   - B3: half-open, at most Probes attempts are pending or finished.
 //   - B4: it is never stuck: the place of a probe that ends without a counted outcome
-//     is free at once, that of a probe that never ends after the open time; with
+//     is free at once, the place of a probe that never ends after the open time; with
 //     HalfOpenMax half-open as a whole ends in open instead.
 //   - B5: below Minimum it never opens; at exactly the rate it does.
 //   - B6: outcomes of attempts that passed in an older generation are not counted.
 //   - B7: throttle, ignore and cancel are not counted.
-//   - B8: the sums are those of a recount of the window.
+//   - B8: the sums equal a recount of the window.
 //   - B9: its refusals are not outcomes.
 //   - B10: the open time grows by the backoff with the openings since it was last
 //     closed that outcomes caused, up to the maximum, and with no other.

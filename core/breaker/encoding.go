@@ -283,7 +283,7 @@ func (m *Machine) Decode(src []byte, s *State) error {
 	return nil
 }
 
-// Check implements reducer.Cell: a state is sound when its bytes are those of the
+// Check implements reducer.Cell: a state is sound when it has the bytes of the
 // same state.
 func (m *Machine) Check(s *State) error {
 	var again State

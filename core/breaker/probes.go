@@ -93,7 +93,7 @@ func (s *State) lapse(now clock.Mark) {
 }
 
 // codeProbes codes the IDs of the pending probes, from the latest one back: by how much
-// less the upper bits are than those of the greatest ID possible, and in the lowest bit
+// less the upper bits are than the upper bits of the greatest ID possible, and in the lowest bit
 // of that number whether the lower bits follow.
 func (s *State) codeProbes(c *wire.Coder) {
 	const lower = 1<<serialBits - 1

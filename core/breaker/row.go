@@ -10,7 +10,7 @@ import (
 // Kind returns mechanism.Breaker.
 func (Config) Kind() mechanism.Kind { return mechanism.Breaker }
 
-// Traits are those of the mechanism.
+// Traits of the mechanism.
 const Traits = mechanism.Asks | mechanism.Votes | mechanism.Modes | mechanism.Keyed
 
 // Row says what the mechanism is.

@@ -540,7 +540,7 @@ func TestForgottenIsFresh(t *testing.T) {
 }
 
 // A changed time to forget is a changed window, which starts without outcomes; its bytes are
-// those of another one.
+// the places of another one.
 func TestForgetIsOfTheWindow(t *testing.T) {
 	c := breaker.Config{Window: breaker.Consecutive, Count: 3, Forget: time.Minute, Probes: 1, Open: minute}
 	h := begin(t, c)

@@ -78,7 +78,7 @@ func AddTo(d wire.Digest, c *Config) wire.Digest {
 }
 
 // hasTokens reports whether fields of the rules of tokens are set, hasRates whether those
-// of Adaptive alone are, hasRatio whether those of Windowed alone are.
+// of Adaptive alone are, hasRatio whether the settings of Windowed alone are.
 func (c *Config) hasTokens() bool {
 	return c.Tokens+c.Retry+c.Timeout+c.Refund > 0 || c.TokenRatio.Positive()
 }

@@ -8,7 +8,7 @@ import (
 const buckets = 10
 
 // Bucket counts a tenth of the window: first attempts and retries, or, under Adaptive,
-// attempts that ended and those of them that failed.
+// attempts that ended, and of them the ones that failed.
 type Bucket struct{ First, Retries uint32 }
 
 // State is a retry budget: comparable, without pointers. Before the first count
@@ -39,7 +39,7 @@ func (m *Machine) Check(s *State) error {
 }
 
 // code codes, for tokens, what was taken, as a varint; for a window how many buckets follow, 0 before the first count; Last, Last less
-// Origin, and the buckets from that of Last back, without the oldest ones that are
+// Origin, and the buckets from the bucket of Last back, without the oldest ones that are
 // empty. Numbers but Last are varints.
 func (m *Machine) code(c *wire.Coder, s *State) {
 	if m.inTokens() {

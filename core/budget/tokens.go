@@ -98,7 +98,7 @@ func (b *tokenBucket) step(answer *reducer.Answer, s *State, a *reducer.Action, 
 }
 
 // free returns how many retries are granted if nothing else happens: those whose tokens
-// are there, or, where retries take none, those of which every one fails.
+// are there, or, where retries take none, calls of which every one fails.
 func (b *tokenBucket) free(left uint32) uint32 {
 	if b.retry > 0 {
 		return left / b.retry

@@ -11,7 +11,7 @@ import (
 // Kind returns mechanism.Bulkhead.
 func (Config) Kind() mechanism.Kind { return mechanism.Bulkhead }
 
-// Traits are those of the mechanism.
+// Traits of the mechanism.
 const Traits = mechanism.Asks | mechanism.Holds | mechanism.Leases | mechanism.Keyed
 
 // Row says what the mechanism is.

@@ -52,7 +52,7 @@ func (s *SharedState) find(member uint64) (i int, known bool) {
 	return low, low < len(s.Members) && uint64(s.Members[low].ID) == member
 }
 
-// holds returns the place of a permit's member, and whether its stay is that of the
+// holds returns the place of a permit's member, and whether its stay is the stay of the
 // permit.
 func (s *SharedState) holds(p *reducer.Permit) (i int, ok bool) {
 	i, ok = s.find(p.ID)
@@ -152,7 +152,7 @@ func (s *SharedState) code(c *wire.Coder) {
 	}
 }
 
-// Check implements reducer.Cell: a state is sound when its bytes are those of the
+// Check implements reducer.Cell: a state is sound when it has the bytes of the
 // same members.
 func (m *SharedMachine) Check(s *SharedState) error {
 	var again SharedState

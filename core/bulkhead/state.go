@@ -39,7 +39,7 @@ func (s *State) release(p *reducer.Permit, now clock.Mark) bool {
 	return true
 }
 
-// Check implements reducer.Cell: a state is sound when its bytes are those of the
+// Check implements reducer.Cell: a state is sound when it has the bytes of the
 // same holders and waiters.
 func (m *Machine) Check(s *State) error {
 	if err := s.Queue.Check(); err != nil {

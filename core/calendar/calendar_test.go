@@ -14,7 +14,7 @@ import (
 	"github.com/sluice-go/sluice/internal/testenv"
 )
 
-// zones are zones of the tz database whose present rules are those of the text.
+// zones are zones of the tz database whose present rules equal the text.
 var zones = map[string]string{
 	"Europe/Berlin":       "CET-1CEST,M3.5.0,M10.5.0/3",
 	"America/New_York":    "EST5EDT,M3.2.0,M11.1.0",

@@ -9,7 +9,7 @@
 // ends at the first of the two midnights, and the repeated hour is a part of the day whose
 // date it has.
 //
-// Source: the rules of zones are those of POSIX.1-2024, section 8.3 (TZ), with the hours
+// Source: the rules of zones follow POSIX.1-2024, section 8.3 (TZ), with the hours
 // of RFC 9636 section 3.3.1, in the form Mm.w.d; days from dates as in Hinnant, "chrono-
 // compatible low-level date algorithms".
 package calendar

@@ -207,7 +207,7 @@ func TestRevivedPermits(t *testing.T) {
 	for _, c := range []struct {
 		cell string
 		// before are the steps of the previous process, the last of which has the
-		// permit or the ticket; after are those of this one.
+		// permit or the ticket; after belong to this one.
 		before, after []string
 		ends          []reducer.Kind
 	}{

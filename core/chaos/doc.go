@@ -6,7 +6,7 @@
 //	result     = fail, throttle or ignore, by the range in which floor(u1 x 10^6 / 2^64) lies
 //	latency    = By + floor(u3 x (To - By + 1) / 2^64) where floor(u2 x 10^6 / 2^64) < Slow
 //
-// seed is that of the call, attempt the number of the attempt in the call. The package
+// seed is the seed of the call, attempt the number of the attempt in the call. The package
 // has no state: a seed and an attempt always give the same injection, on all runtimes.
 //
 // Guarantees, by their names in GUARANTEES.md:

@@ -35,7 +35,7 @@ type Injection struct {
 // Nothing reports whether the attempt runs as without the step.
 func (x Injection) Nothing() bool { return x.Delay == 0 && x.Outcome == 0 }
 
-// apart separates the words of injections from those of the jitter of the same call,
+// apart separates the words of injections from the words of the jitter of the same call,
 // whose numbers of rounds are below it.
 const apart = 1 << 31
 
@@ -45,7 +45,7 @@ const gamma = 0x9e3779b97f4a7c15
 // Draw returns the injection of an attempt, counted from 1, of the call with a seed.
 func (m *Machine) Draw(seed uint64, attempt uint32) (x Injection) {
 	// The attempt is added to a word, not to the seed: the attempts of a call draw other
-	// words than those of a log with the next seed.
+	// words than a log with the next seed.
 	c, state := &m.config, backoff.Word(seed+apart)+uint64(attempt)
 	switch part := millionth(backoff.Word(state)); {
 	case part < c.Fail.Millionths():

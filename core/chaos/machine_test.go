@@ -68,7 +68,7 @@ func made(t *testing.T, c chaos.Config) *chaos.Machine {
 	return m
 }
 
-// D1: the share of a setting is that of the attempts that get its injection, within four
+// D1: a setting gives the share of the attempts that get its injection, within four
 // standard deviations; at 0% none gets it, at 100% all do. The result and the latency do
 // not depend on each other.
 func TestShares(t *testing.T) {
@@ -142,7 +142,7 @@ func TestLatencyIsInItsRange(t *testing.T) {
 	}
 }
 
-// The numbers of injections are others than those of the jitter of the same call, which
+// The numbers of injections differ from the numbers of the jitter of the same call, which
 // is seeded with the number of the round.
 func TestDrawsAreNotThoseOfJitter(t *testing.T) {
 	m := made(t, chaos.Config{Slow: reducer.Percent(100), By: 1, To: math.MaxInt64})

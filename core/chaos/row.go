@@ -8,7 +8,7 @@ import (
 // Kind returns mechanism.Chaos.
 func (Config) Kind() mechanism.Kind { return mechanism.Chaos }
 
-// Traits are those of the mechanism.
+// Traits of the mechanism.
 const Traits = mechanism.Injects
 
 // Row says what the mechanism is.

@@ -22,7 +22,7 @@ const (
 type Entry struct {
 	// Attribute is "key" or, as in "header:x-plan", whatever the host offers.
 	Attribute string
-	// Values are 1 to MaxValues. The empty one is that of a call without the attribute.
+	// Values are 1 to MaxValues. A call without the attribute has the empty one.
 	Values []string
 }
 
@@ -232,7 +232,7 @@ func (s Share) Has(step, value string) bool {
 	return uint32(uint64(hash(step, keyed.Key(s.By, value)))*reducer.Whole>>32) < s.Of.Millionths()
 }
 
-// Word returns what separates the random words of the steps of a call: that of a step of a
+// Word returns what separates the random words of the steps of a call: the word of a step of a
 // name.
 func Word(step string) uint64 { return uint64(hash(step, "")) }
 

@@ -9,7 +9,7 @@ import (
 
 // AppendLine appends the line of the decision log, with its line end: a JSON object
 // whose fields are in the order of eval/REFERENCE.md#decisions, so that equal decisions
-// give equal bytes. The id is that of the call as JSON; it is empty for a decision that
+// give equal bytes. The id is the id of the call as JSON; it is empty for a decision that
 // concerns no call.
 func AppendLine(dst []byte, id string, d *Decision) []byte {
 	dst = AppendHead(dst, d.At, id, d.Kind.String())

@@ -57,7 +57,7 @@ type layout struct {
 	pools [pipeline.MaxSteps]*pool
 }
 
-// newLayout keeps the pools of the steps that the old layout has, too, and those of shared
+// newLayout keeps the pools of the steps that the old layout has, too, and the pools of shared
 // mechanisms. A step without keys has its cell from the start, so that an unused limiter
 // is adopted with its state.
 func (d *Driver) newLayout(plan *pipeline.Plan, old *layout) *layout {

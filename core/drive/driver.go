@@ -86,7 +86,7 @@ type Loop struct {
 	// Steps, where it is not nil, is called after each step of a cell, with the name of
 	// the policy's step, or of the shared mechanism, as Cell and the number of the cell's
 	// key. Where there are several drivers, the name of the policy and a slash are before
-	// that of the step. The entry is valid until Steps returns, which must not use the driver. What a
+	// the key of the step. The entry is valid until Steps returns, which must not use the driver. What a
 	// cell does without a step is not reported: it adopts another configuration, or is
 	// evicted.
 	Steps func(e *reducer.Entry, key uint32)
@@ -111,7 +111,7 @@ func New(plan *pipeline.Plan, seed uint64) *Driver {
 
 // Join returns a driver of another policy with the time and the decisions of d. Steps of
 // both that share a mechanism have one state; the one that is configured last configures
-// it. The numbers of keys are those of the loop, too. A call is known to every driver of
+// it. The numbers of keys belong to the loop, too. A call is known to every driver of
 // the loop.
 func (d *Driver) Join(plan *pipeline.Plan, seed uint64) *Driver { return newDriver(d.Loop, plan, seed) }
 

@@ -173,7 +173,7 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// The zero handle, and that of a call which is over, name no call.
+// The zero handle, and the handle of a call which is over, name no call.
 func TestHandles(t *testing.T) {
 	if h := decision.HandleOf(3, 4); h.Slot() != 3 || h.Generation() != 4 {
 		t.Error(h)

@@ -7,7 +7,7 @@
 // Guarantees, by their names in GUARANTEES.md:
 //
 //   - L8: no window has more than count permits; any interval of the period's length, or
-//     of that of the shortest day, week or month, has at most twice as many, and may have
+//     of the shortest day, week or month, has at most twice as many, and may have
 //     them (the script basics.txt shows it).
 //   - L2: a refusal's mark, the end of the window, is exact.
 //   - L3: a refusal changes nothing, and opens no window.

@@ -20,7 +20,7 @@ import (
 // Observe adds the duration of the first attempt of a round, Value nanoseconds: of one that
 // ended ok, or, with the outcome Cancelled, of one that was cancelled because its hedge won. Peek
 // is answered Admit with the delay of the next hedge where it is known,
-// else Done. Record, Release and Acquire are those of the budget; without one every
+// else Done. Record, Release and Acquire go to the budget; without one every
 // hedge is granted.
 type Machine struct {
 	cell.Passive[State]

@@ -5,7 +5,7 @@ import "github.com/sluice-go/sluice/core/mechanism"
 // Kind returns mechanism.Hedge.
 func (Config) Kind() mechanism.Kind { return mechanism.Hedge }
 
-// Traits are those of the mechanism.
+// Traits of the mechanism.
 const Traits = mechanism.Hedges | mechanism.Observes | mechanism.Keyed
 
 // Row says what the mechanism is.

@@ -10,7 +10,7 @@ import (
 // the key of a step has the network of so many bits.
 const IP = "ip"
 
-// Address is the eight groups of an address of IPv6. One of IPv4 is that of IPv6 to which
+// Address is the eight groups of an address of IPv6. An address of IPv4 is the address of IPv6 to which
 // it is mapped, ::ffff:192.0.2.1 (RFC 4291 section 2.5.5.2).
 type Address [8]uint16
 
@@ -101,10 +101,10 @@ func putGroup(into *uint16, text string) bool {
 	return text != "" && len(text) <= 4
 }
 
-// Prefix is the addresses whose first bits are those of an address.
+// Prefix is the addresses whose first bits equal the bits of an address.
 type Prefix struct {
 	Address Address
-	// Bits of the address as one of IPv6: 96 more than those of an address of IPv4.
+	// Bits of the address as one of IPv6: 96 more than the bits of an address of IPv4.
 	Bits int
 }
 
@@ -178,7 +178,7 @@ func ParseHop(text string) (a Address, ok bool) {
 }
 
 // ParseClient reads a value of IP: an address as ParseHop does, and how many of its bits
-// are those of its network, all of them where the value does not say.
+// are the bits of its network, all of them where the value does not say.
 func ParseClient(text string) (p Prefix, ok bool) {
 	host, bits, some := strings.Cut(text, "/")
 	if p.Address, ok = ParseHop(host); !ok || !some {

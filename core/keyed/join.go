@@ -33,7 +33,7 @@ func (m Missing) String() string { return strings.Fields(MissingWords)[m] }
 func (m Missing) Denies() bool { return m == MissingDeny || m >= MissingDeny401 }
 
 // Join returns the key that the attributes of a step have together, by the values
-// that lookup returns; that of IP adds its network. Different values never give one key. It is empty when all
+// that lookup returns; the value of IP adds its network. Different values never give one key. It is empty when all
 // values are. missing is true when any of them is empty, which counts as missing.
 func Join(per []string, lookup func(attribute string) string) (key string, missing bool) {
 	if len(per) == 1 {

@@ -25,7 +25,7 @@ func NewNumbers(c Config) (*Numbers, error) {
 	return &Numbers{order: newOrder(c)}, nil
 }
 
-// Use is that of Table.
+// Use uses a key as Table.Use does.
 func (t *Numbers) Use(key uint32) (index uint32, how Use) {
 	if index, known := t.Find(key); known {
 		t.Touch(index)
@@ -42,7 +42,7 @@ func (t *Numbers) Use(key uint32) (index uint32, how Use) {
 	return index, how
 }
 
-// Find is that of Table.
+// Find finds a key as Table.Find does.
 func (t *Numbers) Find(key uint32) (index uint32, ok bool) {
 	if int(key>>pageBits) < len(t.pages) {
 		if page := t.pages[key>>pageBits]; page != nil {
@@ -52,7 +52,7 @@ func (t *Numbers) Find(key uint32) (index uint32, ok bool) {
 	return index, index != 0
 }
 
-// Trim is that of Table.
+// Trim evicts as Table.Trim does.
 func (t *Numbers) Trim() (gone, last uint32, ok bool) {
 	if !t.Above() {
 		return 0, 0, false
@@ -64,7 +64,7 @@ func (t *Numbers) Trim() (gone, last uint32, ok bool) {
 	return gone, t.Remove(gone), true
 }
 
-// Remove is that of Table.
+// Remove removes a key as Table.Remove does.
 func (t *Numbers) Remove(index uint32) (last uint32) {
 	t.erase(t.key(index))
 	if last = t.keys; index != last {
@@ -75,7 +75,7 @@ func (t *Numbers) Remove(index uint32) (last uint32) {
 	return last
 }
 
-// Counts is that of Table.
+// Counts returns what Table.Counts returns.
 func (t *Numbers) Counts() Counts {
 	return t.counts(uint64(t.used)*numbersPageBytes + uint64(len(t.pages))*8)
 }

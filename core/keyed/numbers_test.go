@@ -6,7 +6,7 @@ import (
 )
 
 // TestNumbersAreATable: histories of numbers give the indices, evictions and counts
-// that those of hashes give, and memory returns.
+// that hashes give, and memory returns.
 func TestNumbersAreATable(t *testing.T) {
 	for seed := range uint64(40) {
 		rng := rand.New(rand.NewPCG(11, seed))

@@ -36,7 +36,7 @@ func (e *entry) rank() uint32         { return e.older & maxRank }
 func (e *entry) weight() uint32       { return e.older }
 func (e *entry) class() reducer.Class { return reducer.Class(e.older >> rankBits) }
 
-// olderOf returns the link from an entry to the next older one, that of none to
+// olderOf returns the link from an entry to the next older one, the link of none to
 // the newest entry; newerOf is the like.
 func (t *order) olderOf(index uint32) *uint32 {
 	if index == 0 {

@@ -145,7 +145,7 @@ func (t *order) Touch(index uint32) {
 }
 
 // Refresh is Find and Touch. In a loose table a key stays where it is while it is among
-// the most recent quarter of those that are not held: the order is then that of uses up
+// the most recent quarter of the entries that are not held: the order is then the order of uses up
 // to a quarter of all keys earlier.
 func (t *Table) Refresh(h Hash) (index uint32, ok bool) {
 	index = t.find(h)
@@ -176,7 +176,7 @@ func (t *Table) Add(h Hash, room bool) (index uint32, how Use) {
 }
 
 // place finds the index for a new key: one behind the others, where there is room
-// for the key, else that of the key to be replaced, or the spare one.
+// for the key, else the entry of the key to be replaced, or the spare one.
 func (t *order) place(h Hash, room bool) (index uint32, how Use) {
 	if room {
 		t.births++
@@ -211,7 +211,7 @@ func (t *Table) Replace(index uint32, h Hash) {
 	t.insert(h, index)
 }
 
-// replace makes the entry of a key, which is in the order, that of another one.
+// replace gives the entry of a key, which is in the order, to another key.
 func (t *order) replace(index uint32, h Hash) {
 	t.takeOut(index)
 	if t.AnyBlock() {

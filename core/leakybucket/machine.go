@@ -27,7 +27,7 @@ type Machine struct {
 	count    uint32
 }
 
-// New validates the configuration. The interval is that of the token bucket:
+// New validates the configuration. The interval is the same as in the token bucket:
 // Period / Count, rounded up to a whole nanosecond.
 func New(c Config) (*Machine, error) {
 	bucket, err := tokenbucket.New(tokenbucket.Config{Count: c.Count, Period: c.Period, Burst: 1})

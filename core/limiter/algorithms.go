@@ -234,8 +234,8 @@ func (a *algorithm) readyAt(c *count, p *reducer.Permit) clock.Mark {
 	return p.Mark
 }
 
-// permit returns the record of what was just taken: its mark is that of the grant, of
-// a leaky bucket that of the departure.
+// permit returns the record of what was just taken: its mark is the mark of the grant, of
+// a leaky bucket the mark of the departure.
 func (a *algorithm) permit(c *count, at clock.Mark) reducer.Permit {
 	p := reducer.Permit{Generation: c.generation, Mark: at}
 	switch a.kind {
@@ -408,7 +408,7 @@ func (a *algorithm) carry(old *count, free uint32, now clock.Mark) count {
 	return c
 }
 
-// adopt returns a count that continues that of another configuration.
+// adopt returns a count that continues the count of another configuration.
 func (a *algorithm) adopt(c *count, from *algorithm, now clock.Mark) count {
 	if a.kind != from.kind {
 		return a.carry(c, from.free(c, now), now)

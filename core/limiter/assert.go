@@ -68,7 +68,7 @@ func (m *Machine) assert(s *State) {
 	}
 }
 
-// assertTail asserts that the turns behind the queue, which are kept between steps, are those of
+// assertTail asserts that the turns behind the queue, which are kept between steps, equal the turns of
 // the present count and queue.
 func (m *Machine) assertTail(s *State) {
 	t := &s.line.tail

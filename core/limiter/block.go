@@ -45,7 +45,7 @@ func (b *Block) check(wait bool) error {
 
 // streak are the refusals and blocks in a row. The zero value has none.
 type streak struct {
-	// until is the mark at which the last block ends, or that of a later refusal.
+	// until is the mark at which the last block ends, or the mark of a later refusal.
 	until   clock.Mark
 	blocks  uint32
 	refused uint32 // since the last block or admission

@@ -14,7 +14,7 @@ import (
 )
 
 // A Bucket answers as a limiter without a queue does, and has the same states, also
-// those of damaged bytes.
+// the errors of damaged bytes.
 func TestBucketIsALimiter(t *testing.T) {
 	seed := testenv.Seed()
 	kinds := [...]reducer.Kind{

@@ -64,7 +64,7 @@ type Config struct {
 	// one permit a nanosecond, for a sliding log at most slidinglog.MaxCount.
 	Count uint32
 	// Period of the rate. Required, more than 0. A longer one with the same rate
-	// allows larger bursts. Beside a Calendar it is that of its unit, and 0 means it.
+	// allows larger bursts. Beside a Calendar it is the length of its unit, and 0 means it.
 	Period time.Duration
 	// Burst is the most permits at one instant, 1 to MaxCount. Token bucket
 	// alone; 0 means Count, and beside WarmUp Count / Factor, rounded up.
@@ -100,7 +100,7 @@ type Config struct {
 	Calendar calendar.Config
 }
 
-// OneWord reports whether the count of the configuration is that of a token bucket
+// OneWord reports whether the count of the configuration is the count of a token bucket
 // alone, whose state is one word: without warm-up and without blocks.
 func (c *Config) OneWord() bool {
 	return c.Algorithm == TokenBucket && c.WarmUp.Over == 0 && !c.Block.on()

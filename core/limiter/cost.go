@@ -7,8 +7,8 @@ type Cost struct {
 	// "header:x-tokens". Empty for none.
 	Attribute string
 	// Permits of a call whose Attribute has no whole number, 0 to the capacity of the
-	// limiter, or places, 1 to those of the bulkhead or the greatest adaptive limit.
-	// Without an Attribute, those of every call; 0 then means as many as the call names,
+	// limiter, or places, 1 to all places of the bulkhead or the greatest adaptive limit.
+	// Without an Attribute, the permits of every call; 0 then means as many as the call names,
 	// or one place.
 	Permits uint32
 }

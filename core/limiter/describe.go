@@ -108,7 +108,7 @@ func (c Config) Admits(window time.Duration) uint64 {
 		return multiply(count, w/period+1)
 	case FixedWindow:
 		if w > 0 {
-			// One window's permits at its very end, then those of each that begins.
+			// One window's permits at its very end, then the permits of each that begins.
 			return multiply(count, (w-1)/period+2)
 		}
 	case SlidingCounter:

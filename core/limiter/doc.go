@@ -11,7 +11,7 @@
 // has come, one waiter in each step, so that this waiter acts before the next one is
 // served.
 //
-// Guarantees, by their names in GUARANTEES.md, beside those of the algorithms:
+// Guarantees, by their names in GUARANTEES.md, beside the guarantees of the algorithms:
 //
 //   - L12: waiters are served in the order of arrival, and no later than announced.
 //     No caller overtakes: neither a small cost nor a caller that would not wait
@@ -25,7 +25,7 @@
 //   - K6, K7: a wait ends after Wait at the latest, and ends come before what begins:
 //     no step grants a waiter whose wait is over, whether or not a tick came in time.
 //     A turn that comes exactly at the end of the wait is still granted.
-//   - G3: an earlier mark than that of the last change counts as that one. A driver that
+//   - G3: an earlier mark than the last change counts as that one. A driver that
 //     keeps the one word of a token bucket in place of the state has no such mark, and is
 //     stricter: see package tokenbucket.
 //   - G4: after a Tick and serving until nothing is served, the next wake is

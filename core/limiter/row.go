@@ -17,7 +17,7 @@ const words = "token-bucket fixed-window sliding-counter sliding-log leaky-bucke
 // Orders are the words of Order.
 const Orders = "oldest newest"
 
-// Traits are those of the mechanism.
+// Traits of the mechanism.
 const Traits = mechanism.Asks | mechanism.Refunds | mechanism.Quotas | mechanism.Keyed
 
 // Row says what the mechanism is.

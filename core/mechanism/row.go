@@ -77,7 +77,7 @@ type Permits struct {
 }
 
 // Setting returns the setting of a name, nil for none. The name of a part has
-// that of the whole and a dot in front, as in "slow.over".
+// the name of the whole and a dot in front, as in "slow.over".
 func (r *Row) Setting(name string) *Setting { return find(r.Settings, name) }
 
 func find(settings []Setting, name string) *Setting {
@@ -310,7 +310,7 @@ const MoreBit = 1 << 6
 // Draft is a configuration that is being read.
 type Draft interface {
 	// Field returns where the value of a setting goes, see Type. It is asked for
-	// the names of all settings but those of a type without a field and of type Map.
+	// the names of all settings but settings of a type without a field and of type Map.
 	Field(name string) any
 	// Check fills in the defaults that depend on what was given, and reports settings
 	// that exclude each other.

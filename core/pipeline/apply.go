@@ -14,7 +14,7 @@ type Conditions struct {
 	// Skips are the steps that do not apply to the call.
 	Skips uint16
 	// Decided are the steps for which an attribute decides whether they enforce for the
-	// call; Shadows are those of them that do not.
+	// call; Shadows are the ones of them that do not.
 	Decided, Shadows uint16
 	// Denied refuses the call. It comes before Allowed.
 	Denied bool
@@ -73,7 +73,7 @@ func (p *Plan) ConditionsBy(lookup func(attribute string) string) (x Conditions)
 }
 
 // Apply gives a call that has begun, and has not entered a step, what its attributes say,
-// and returns the first effect in place of that of Begin.
+// and returns the first effect in place of the effect of Begin.
 func (p *Plan) Apply(c *Call, x *Conditions) Effect {
 	if x.Denied && p.deny.Some() {
 		c.Phase, c.Outcome = Over, reducer.Cancelled
@@ -88,7 +88,7 @@ func (p *Plan) Apply(c *Call, x *Conditions) Effect {
 	return Effect{Do: Enter}
 }
 
-// sharesApart separates the words of shares from those of the jitter and of the injections
+// sharesApart separates the words of shares from the words of the jitter and of the injections
 // of the same call.
 const sharesApart = 1<<31 + 1
 

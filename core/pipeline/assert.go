@@ -47,7 +47,7 @@ func (p Phase) followsTry() uint16 {
 	return 0
 }
 
-// assertAdvance advances a call and asserts that its phase and those of its attempts follow from
+// assertAdvance advances a call and asserts that its phase and the phases of its attempts follow from
 // the ones before.
 func (p *Plan) assertAdvance(c *Call, e *Event, now clock.Mark) Effect {
 	before, tries := c.Phase, c.Tries()

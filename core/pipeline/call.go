@@ -209,7 +209,7 @@ const (
 	GiveUp
 )
 
-// Timeouts that an effect names beside those of the steps.
+// Timeouts that an effect names beside the timeouts of the steps.
 const (
 	// NoCut: no timeout.
 	NoCut = -2

@@ -48,7 +48,7 @@
 //   - M7: a step in shadow acquires and counts as usual and enforces nothing; where
 //     its call would wait, a phantom is in the queue.
 //   - B9: a refusal of the policy is not an outcome for any breaker.
-//   - R1, R5, R7, R9: those of package retry, for the call as a whole.
+//   - R1, R5, R7, R9: as in package retry, for the call as a whole.
 //   - H1 to H5: a round has at most one attempt and the hedge's maximum; none starts
 //     before its delay; one wins and every other is cancelled once; a failure does
 //     not end a round in which another attempt is active; a budget that refuses a

@@ -7,14 +7,14 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// tag is that of a call in the header of its bytes.
+// tag is the tag of a call in the header of its bytes.
 const tag = 'C'
 
 // MaxTries is the most attempts of a round: the first one and its hedges.
 const MaxTries = hedge.MaxHedges + 1
 
 // AppendCall appends the stable binary form of a call: the header, whose digest is
-// that of the plan's shape, the fields of the call in order, the steps that apply to it where
+// the digest of the plan's shape, the fields of the call in order, the steps that apply to it where
 // these vary, the costs of steps that have
 // their own, what was used, its attempt, and the attempts of a hedged round.
 func (p *Plan) AppendCall(dst []byte, c *Call) []byte {

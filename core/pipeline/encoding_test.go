@@ -217,7 +217,7 @@ func each(v reflect.Value, call func(path string, flip func())) {
 				walk(path+"[]", v.Index(i))
 			}
 		case reflect.Array:
-			// Of the slots, those of the steps that the attempt has passed; of what was
+			// Of the slots, the slots of the steps that the attempt has passed; of what was
 			// used, that at the step that settles.
 			n := 4
 			if path == ".Used" {

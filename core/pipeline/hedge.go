@@ -49,7 +49,7 @@ func (p *Plan) arm(h Host, c *Call, k uint8, now clock.Mark) {
 	r.HedgeAt = now.Add(delay)
 }
 
-// delay returns the delay of the next hedge: the setting, or that of the durations
+// delay returns the delay of the next hedge: the setting, or the percentile of the durations
 // of past attempts, and false where too few are known.
 func (p *Plan) delay(h Host, c *Call) (delay time.Duration, known bool) {
 	config := p.stages[p.hedge].hedge.Config()

@@ -259,7 +259,7 @@ func (p *Plan) settled(c *Call, e *Event) Effect {
 	return p.end(c, 0, Effect{Do: Return}.because(e.Outcome, 0)).over(ran)
 }
 
-// wake cuts the call by the outermost timeout that is due, of one step that of the
+// wake cuts the call by the outermost timeout that is due, of one step the timeout of the
 // earliest attempt. In shadow it only reports; the driver wakes the call until there
 // is nothing to report.
 func (p *Plan) wake(c *Call, now clock.Mark) Effect {

@@ -347,7 +347,7 @@ func (p *Plan) nameSteps() (wrong []error) {
 	return wrong
 }
 
-// digits returns those of a number below 100. Package strconv is a kilobyte of a
+// digits returns the digits of a number below 100. Package strconv is a kilobyte of a
 // WebAssembly module, which needs it for nothing else.
 func digits(n int) string {
 	text := []byte{'0' + byte(n/10), '0' + byte(n%10)}
@@ -407,7 +407,7 @@ func (p *Plan) Per(i int) []string { return p.steps[i].Per }
 // Keyed returns the steps that have a cell for each key, as a mask.
 func (p *Plan) Keyed() uint16 { return p.keyed }
 
-// Unasked returns those of some steps, as masks, that a call passes without asking them
+// Unasked returns the ones of some steps, as masks, that a call passes without asking them
 // because it lacks an attribute of their Per.
 func (p *Plan) Unasked(lacking uint16) (unasked uint16) {
 	for i := range p.steps {
@@ -418,7 +418,7 @@ func (p *Plan) Unasked(lacking uint16) (unasked uint16) {
 	return unasked
 }
 
-// StepName returns the name of a step; that of CallDeadline is Deadline, that of Denied is
+// StepName returns the name of a step; CallDeadline has the name Deadline, Denied has
 // Denial.
 func (p *Plan) StepName(i int) string {
 	switch i {
@@ -514,7 +514,7 @@ func (p *Plan) CutBy(c *Call, k uint8) int {
 }
 
 // deadlineAbove returns the earliest deadline of what is above step i for the
-// attempt k: the call's own and those of the timeouts that are not in shadow.
+// attempt k: the call's own and the ends of the timeouts that are not in shadow.
 func (p *Plan) deadlineAbove(c *Call, k uint8, i int) clock.Mark {
 	at := c.Deadline
 	for left := p.timeouts & (1<<i - 1) &^ c.Shadows; left != 0; left &= left - 1 {

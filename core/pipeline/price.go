@@ -70,7 +70,7 @@ func (p *Plan) Costed() uint16 { return p.costed }
 // CostAttribute returns the attribute that has the cost of a step, empty for none.
 func (p *Plan) CostAttribute(i int) string { return p.stages[i].cost.Attribute }
 
-// Attributes returns the attributes that the plan reads, each once: those of keys and of
+// Attributes returns the attributes that the plan reads, each once: attributes of keys and of
 // costs, and those that say which steps apply to a call and enforce for it.
 func (p *Plan) Attributes() (names []string) {
 	add := func(more ...string) {

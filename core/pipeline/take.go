@@ -134,7 +134,7 @@ func (p *Plan) Abort(h Host, c *Call, now clock.Mark) {
 // Hedge starts the hedge whose mark has come.
 func (p *Plan) Hedge(h Host, c *Call, now clock.Mark) { p.Take(h, c, p.askHedge(h, c, now), now) }
 
-// askHedge acquires from the budget of the hedge, or from that of the retry, and
+// askHedge acquires from the budget of the hedge, or from the budget of the retry, and
 // advances the call.
 func (p *Plan) askHedge(h Host, c *Call, now clock.Mark) Effect {
 	event := Event{Kind: Hedged, Granted: true}
@@ -464,7 +464,7 @@ func (p *Plan) tellRetry(h Host, c *Call, e *Effect, shadow bool) {
 }
 
 // numberRefused returns the number of an attempt that was refused: of one that had not
-// reached the hedge, that of the next attempt.
+// reached the hedge, the mark of the next attempt.
 func (p *Plan) numberRefused(c *Call, k uint8) uint32 {
 	switch {
 	case k > 0:

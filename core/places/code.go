@@ -14,7 +14,7 @@ const Most = 1_000_000
 // Code codes Serial, how many holders have a lease and how many have none;
 // the holders with a lease in the order in which the leases end, then the others
 // in the order of their slots. A holder is its slot, Serial less the number of the
-// grant, the caller, and the end of a lease after that of the one before. It reports
+// grant, the caller, and the end of a lease after the end of the one before. It reports
 // whether the costs follow, which CodeCosts codes.
 func (s *Holders) Code(c *wire.Coder) (costs bool) {
 	c.Uvarint(&s.Serial)
@@ -44,7 +44,7 @@ func (s *Holders) Code(c *wire.Coder) (costs bool) {
 }
 
 // CodeCosts codes the holders of more than one place, in the order of their slots: how
-// many there are, and of each the distance of its slot from that of the one before, and
+// many there are, and of each the distance of its slot from the slot of the one before, and
 // its places above 1.
 func (s *Holders) CodeCosts(c *wire.Coder) {
 	n := uint64(0)
@@ -134,7 +134,7 @@ func (s *Holders) codeHolder(c *wire.Coder, at *uint32, h *holder) {
 	h.grant = s.Serial - age
 }
 
-// codeLease codes the end of a lease: in full for the first one, after that of
+// codeLease codes the end of a lease: in full for the first one, after the end of
 // the one before for the others.
 func codeLease(c *wire.Coder, until *clock.Mark, before clock.Mark) {
 	if before == clock.Never {

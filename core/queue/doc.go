@@ -10,5 +10,5 @@
 //   - G12, G13: a ticket names one waiter and never another's. Tickets are numbered
 //     through the life of a queue, also while it is empty.
 //   - G9: the encoding has only the waiters; everything else follows from them.
-//   - G10, G20: memory and encoding are those of the waiters, and shrink with them.
+//   - G10, G20: memory and encoding follow the waiters, and shrink with them.
 package queue

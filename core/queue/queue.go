@@ -14,7 +14,7 @@ import (
 // Waiter is a caller in the queue.
 type Waiter struct {
 	Caller uint64
-	// Ticket is the number of the waiter: greater than those of all before it.
+	// Ticket is the number of the waiter: greater than the tickets of all before it.
 	Ticket uint64
 	Ends   clock.Mark // of the wait; clock.Never for none
 	Cost   uint32
@@ -238,8 +238,8 @@ func (q *Queue) EndsAt() clock.Mark {
 const waiterSize = 4
 
 // Code codes the queue: how many tickets were given, and if any were, how many
-// wait, and each of them: its caller, its ticket after that of the
-// waiter before, the end of its wait after that of the waiter before, its cost. Who
+// wait, and each of them: its caller, its ticket after the ticket of the
+// waiter before, the end of its wait after the end of the waiter before, its cost. Who
 // reads closes the coder and calls Check.
 func (q *Queue) Code(c *wire.Coder) {
 	serial := q.serial

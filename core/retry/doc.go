@@ -12,7 +12,7 @@
 // Guarantees, by their names in GUARANTEES.md:
 //
 //   - R1: no more than Attempts start, the first included.
-//   - R2 to R4: those of package backoff.
+//   - R2 to R4: as in package backoff.
 //   - R5: nothing starts at or after a deadline.
 //   - R6: an answer's own delay is a minimum, and only deadlines bound it: if it
 //     reaches one the call ends at once.

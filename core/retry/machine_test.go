@@ -14,7 +14,7 @@ import (
 )
 
 // A script makes a retry with new; each line of attempts is an attempt that ended at
-// a mark with an outcome. retry_after= is that of the answer, deadline= that of a
+// a mark with an outcome. retry_after= is the delay of the answer, deadline= the deadline of a
 // timeout above. The state continues from line to line.
 func TestScripts(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {

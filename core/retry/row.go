@@ -5,7 +5,7 @@ import "github.com/sluice-go/sluice/core/mechanism"
 // Kind returns mechanism.Retry.
 func (Config) Kind() mechanism.Kind { return mechanism.Retry }
 
-// Traits are those of the mechanism.
+// Traits of the mechanism.
 const Traits = mechanism.Repeats | mechanism.Keyed
 
 // Row says what the mechanism is.

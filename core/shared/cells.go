@@ -32,7 +32,7 @@ const (
 type config struct {
 	// name is the beginning of the keys of all values of the step.
 	name string
-	// form and maker are those of kept.
+	// form and maker are as in kept.
 	form  []byte
 	maker cell.Maker
 	// slots is how many keys have a slot, 0 for a step without keys.
@@ -165,7 +165,7 @@ type Key struct {
 // keyOf returns the key of the values of a call.
 func (s *cells) keyOf(values string) Key { return Key{Hash: s.config.seed.Of(values)} }
 
-// step steps the cell of a key, nil for that of a step without keys. It returns the mark
+// step steps the cell of a key, nil for the cell of a step without keys. It returns the mark
 // of the step. An Acquire that could not be written is refused as shed; another action
 // is kept for flush.
 func (s *cells) step(key *Key, a reducer.Action) (reducer.Answer, clock.Mark) {
@@ -189,7 +189,7 @@ func (s *cells) step(key *Key, a reducer.Action) (reducer.Answer, clock.Mark) {
 	return answer, now
 }
 
-// text returns the state of the cell that decided the last step of a key, nil for that of a
+// text returns the state of the cell that decided the last step of a key, nil for the state of a
 // step without keys, in a line for people.
 func (s *cells) text(key *Key) string {
 	now := s.store.Now()

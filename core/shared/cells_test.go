@@ -137,7 +137,7 @@ func newWorkers(t *testing.T, random *rand.Rand, c config, count int) *workers {
 	return w
 }
 
-// act lets a worker do something at a key, and compares the answer with that of the cell
+// act lets a worker do something at a key, and compares the answer with the answer of the cell
 // without a store.
 func (w *workers) act() {
 	x := w.cells[w.depth] // one that is not in the middle of a step
@@ -200,7 +200,7 @@ type permit struct {
 	permit reducer.Permit
 }
 
-// hashOf returns the hash of a key, that of no bytes for a step without keys.
+// hashOf returns the hash of a key, the hash of no bytes for a step without keys.
 func hashOf(key *Key) Hash {
 	if key == nil {
 		return Hash{}
@@ -290,7 +290,7 @@ func TestKeyedFormsFit(t *testing.T) {
 }
 
 // TestLongStates has keys of one group whose states take more than the length of one byte:
-// each is that of a cell without a store.
+// each is the answer of a cell without a store.
 func TestLongStates(t *testing.T) {
 	s := newStore()
 	c := config{name: "s", form: compiled(limiter.Config{Algorithm: limiter.SlidingLog, Count: 100, Period: time.Hour}), slots: GroupSlots}

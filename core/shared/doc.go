@@ -13,7 +13,7 @@
 // so its size is bounded by the slots alone.
 //
 // A new key in a full group takes the slot of a key whose cell is as a new one; without
-// such a key that of the key used longest ago which holds no place and has no probe
+// such a key the slot of the key used longest ago which holds no place and has no probe
 // out, which is counted; without such a key it uses a spare cell that all such keys
 // share, which is counted too. So a key loses its cell only when every other slot of its
 // group has a key that was used after it or holds something. A recorded use may be two

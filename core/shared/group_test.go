@@ -46,7 +46,7 @@ func TestInventedNamesInAGroup(t *testing.T) {
 			assert.Zero(t, g.ask(strconv.Itoa(i)))
 		}
 		assert.Equal(t, name, g.ask("victim").String())
-		// Keys that are used up take each other's slots, and not that of a blocked one.
+		// Keys that are used up take each other's slots, and not the slot of a blocked one.
 		for i := range 100 {
 			key := "greedy " + strconv.Itoa(i)
 			g.ask(key)

@@ -83,7 +83,7 @@ type wait struct {
 }
 
 // Host returns a host of a plan, or the error of a step that Check refuses. Two processes share the cells of steps of one
-// name in policies of one name, and those of one shared mechanism. decided receives the
+// name in policies of one name, and the cells of one shared mechanism. decided receives the
 // decisions of calls at their time; it does not use the host, and the decision is valid until it
 // returns.
 func (p *Process) Host(plan *pipeline.Plan, decided func(*Call, *decision.Decision)) (*Host, error) {

@@ -386,7 +386,7 @@ func TestAsking(t *testing.T) {
 }
 
 // TestLeases has a process that ends while it holds places: they are free after its lease, and
-// those of a process that renews are not.
+// the places of a process that renews are not.
 func TestLeases(t *testing.T) {
 	s := newStore()
 	plan := planOf(t, bulkhead.Config{Concurrent: 2, Lease: 9 * time.Second})

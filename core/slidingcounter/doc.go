@@ -1,5 +1,5 @@
 // Package slidingcounter approximately limits a count in any interval of the period's
-// length, with two counts: that of the present window and that of the one before,
+// length, with two counts: the count of the present window and the count of the one before,
 // weighted by how much of it the interval still covers.
 //
 //	admitted when  previous x (D - elapsed) + (current + cost) x D <= count x D
@@ -15,7 +15,7 @@
 //
 // Guarantees, by their names in GUARANTEES.md:
 //
-//   - L10: it differs from a log of all admissions only as far as those of the
+//   - L10: it differs from a log of all admissions only as far as the admissions of the
 //     previous window were not spread evenly: no number is truncated, also at low
 //     rates. No window has more than count permits, so no interval has more than
 //     twice as many.

@@ -48,7 +48,7 @@ type State struct {
 	// Undone is what Idle becomes when all that was taken at the mark of the window's
 	// first admission is refunded at that mark.
 	Undone uint8
-	// Number of the window, which its permits name; that of the one before is one
+	// Number of the window, which its permits name; the number of the one before is one
 	// less.
 	Number uint64
 }
@@ -203,7 +203,7 @@ func (m *Machine) Carry(s State, free uint32, now clock.Mark) State {
 }
 
 // Adopt adopts the state of a counter with another configuration: counts stay, a
-// changed period begins with the window after that of now.
+// changed period begins with the window after the present one.
 func (m *Machine) Adopt(s State, from *Machine, now clock.Mark) State {
 	switch {
 	case m.period == from.period:

@@ -23,7 +23,7 @@
 //   - G20: encoded, a mark with a cost of 1 takes at most 8 bytes up to a period
 //     of a year; a greater cost takes one byte more, from 130 on two.
 //   - G16: reconfigured, admissions count for as long as they would have; a
-//     changed period is that of later admissions.
+//     changed period holds for later admissions.
 //
 // The log is what the sliding counter (package slidingcounter) estimates with two
 // counts, at the price of memory for each admission.

@@ -97,7 +97,7 @@ func (l *Log) forget(first int) {
 	}
 }
 
-// add notes an admission. It is the last one to stop counting, but for those of a
+// add notes an admission. It is the last one to stop counting, but for admissions of a
 // longer period before a reconfiguration.
 func (l *Log) add(ends clock.Mark, cost uint32) {
 	all := l.entries()
@@ -137,7 +137,7 @@ type Version struct {
 	size int
 }
 
-// Version returns that of the log.
+// Version returns the version of the log.
 func (l *Log) Version() Version { return Version{l.before(l.Len()), l.Len()} }
 
 // Clone returns a log that shares no memory with this one.

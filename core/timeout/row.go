@@ -5,7 +5,7 @@ import "github.com/sluice-go/sluice/core/mechanism"
 // Kind returns mechanism.Timeout.
 func (Config) Kind() mechanism.Kind { return mechanism.Timeout }
 
-// Traits are those of the mechanism.
+// Traits of the mechanism.
 const Traits = mechanism.Cuts
 
 // Row says what the mechanism is.

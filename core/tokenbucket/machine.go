@@ -81,7 +81,7 @@ type State struct {
 }
 
 // Potential is the record of a permit that was granted last: TAT + Refunded. A grant
-// raises it and a refund leaves it, so that as long as a permit's record is that of
+// raises it and a refund leaves it, so that as long as a permit's record is the record of
 // the state, no permit was granted after it.
 func (s State) Potential() uint64 { return uint64(s.TAT) + s.Refunded }
 

@@ -95,7 +95,7 @@ func runs[S any](t *testing.T, text string, spec script.Spec[S]) {
 	script.Run(t, folder, spec)
 }
 
-// The scripts are those of the mechanisms' tests: the interpreter comes to the
+// The scripts come from the mechanisms' tests: the interpreter comes to the
 // same answers, effects, states and wakes, for every kind of action.
 func TestScripts(t *testing.T) {
 	t.Run("bulkhead", func(t *testing.T) {

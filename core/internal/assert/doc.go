@@ -9,6 +9,6 @@
 //		m.assert(s)
 //	}
 //
-// What an assertion compares takes the time of a few words, or that of a short queue:
+// What an assertion compares takes the time of a few words, or of a short queue:
 // it does not encode a state and allocates nothing. The whole of a state is for Check.
 package assert

@@ -18,7 +18,7 @@ func (i *Item) before(other *Item) bool {
 	return i.Key < other.Key || i.Key == other.Key && i.Index < other.Index
 }
 
-// Sort sorts items by their keys, those of equal keys by their indices. It is a heap
+// Sort sorts items by their keys, items of equal keys by their indices. It is a heap
 // sort, in time n log n for any input.
 func Sort(items []Item) {
 	for root := len(items)/2 - 1; root >= 0; root-- {

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice-go/sluice/core/internal/sorting"
 )
 
-// TestSort compares the order with that of package slices, for every length up to 40
+// TestSort compares the order with the order of package slices, for every length up to 40
 // and keys that are often equal.
 func TestSort(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
