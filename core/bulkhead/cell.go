@@ -28,7 +28,7 @@ type bulkheadCell struct{ adapter }
 // Gauge returns the numbers of cell.Gauge.
 func (b *bulkheadCell) Gauge() cell.Gauge {
 	s := b.State()
-	return cell.Gauge{Places: b.Machine.config.Concurrent, InUse: s.Held, Waiting: s.Queue.Len()}
+	return cell.Gauge{Places: b.Machine.config.Concurrent, InUse: s.Held, Waiting: s.Queue.Len(), Waits: true}
 }
 
 // Step implements cell.Cell.

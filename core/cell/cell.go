@@ -70,8 +70,9 @@ func TextFromNow(c Cell, now clock.Mark) string {
 type Gauge struct {
 	// Places is how many callers may hold one now, and InUse how many places are held.
 	Places, InUse uint32
-	// Waiting callers.
+	// Waiting callers, and Waits where callers may wait.
 	Waiting uint32
+	Waits   bool
 }
 
 // GaugeOf returns the numbers of a cell. Like Text it is not a method of Cell.

@@ -48,7 +48,9 @@ func OneWord(m cell.Maker) *Machine {
 }
 
 // Gauge returns the numbers of cell.Gauge.
-func (l *limiterCell) Gauge() cell.Gauge { return cell.Gauge{Waiting: l.State().Waiting()} }
+func (l *limiterCell) Gauge() cell.Gauge {
+	return cell.Gauge{Waiting: l.State().Waiting(), Waits: true}
+}
 
 // Step implements cell.Cell.
 func (l *limiterCell) Step(a reducer.Action, now clock.Mark, out *reducer.Out) (answer reducer.Answer) {

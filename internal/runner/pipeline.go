@@ -90,6 +90,7 @@ type StepCells struct {
 	order    uint64        // of a shared mechanism: the place of its mutex
 	per      []string
 	holds    bool        // a call holds a place while it runs
+	modes    bool        // a cell has a mode, and no number of free permits
 	leased   atomic.Bool // leases may run out between steps
 	one      *LockedCell // nil with keys
 	cells    *keyedcells.Cells
@@ -237,7 +238,8 @@ func (l *binding) match(plan *pipeline.Plan, i int) *StepCells {
 // newCells makes the cells of a step. mu is that of the one that all calls share.
 func (p *Pipeline) newCells(plan *pipeline.Plan, i int, mu *sync.Mutex) *StepCells {
 	s := plan.Step(i)
-	c := &StepCells{host: p.Settings, per: s.Per, holds: mechanisms.Row(s.Kind()).Traits.Has(mechanism.Holds)}
+	traits := mechanisms.Row(s.Kind()).Traits
+	c := &StepCells{host: p.Settings, per: s.Per, holds: traits.Has(mechanism.Holds), modes: traits.Has(mechanism.Modes)}
 	c.leased.Store(hasLease(s))
 	if len(s.Per) > 0 {
 		// The plan has checked the bounds.

@@ -4,8 +4,6 @@ import (
 	"github.com/sluice-go/sluice/api"
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/keyed"
-	"github.com/sluice-go/sluice/core/mechanism"
-	"github.com/sluice-go/sluice/core/mechanisms"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/internal/durations"
 	"github.com/sluice-go/sluice/internal/keyedcells"
@@ -34,7 +32,7 @@ func (c *StepCells) state(s pipeline.Step, waits durations.Snapshot, now clock.M
 	}
 	state.Cell = b.State(now)
 	state.Waiting, state.Text = state.Cell.Waiting, state.Cell.Text
-	if mechanisms.Row(s.Kind()).Traits.Has(mechanism.Modes) {
+	if c.modes {
 		state.Mode = state.Cell.Mode.String()
 	} else {
 		state.Free, state.Counted = state.Cell.Free, true

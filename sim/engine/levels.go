@@ -54,11 +54,12 @@ func (p *process) gaugeSteps(lines *[]StepLine) {
 		default: // a budget
 			line.Free = counts()
 		}
-		if mechanisms.Facts(line.Kind).Queue != nil {
+		fresh := plan.Maker(i).New(0)
+		if cell.GaugeOf(fresh).Waits {
 			line.Waiting = counts()
 		}
 		*lines = append(*lines, line)
-		p.gauges = append(p.gauges, gauge{index: i, full: peek(plan.Maker(i).New(0), 0)})
+		p.gauges = append(p.gauges, gauge{index: i, full: peek(fresh, 0)})
 	}
 }
 
