@@ -37,8 +37,9 @@ lint: ## gofmt, vet, staticcheck, purity of the core, deadcode, TypeScript, govu
 
 .PHONY: generate
 generate: go ## Write what follows from the rows of the mechanisms and from the ABI, and the figures of the guides
+	go generate ./core/mechanisms
 	go run ./gen
-	go generate ./policy/settings ./wasm/abi
+	go generate ./wasm/abi
 	go test ./policy -run 'TestSchemaIsMadeOfTheRows|TestReferenceTables' -rewrite
 	go run ./docs/mechanisms/draw
 
@@ -69,6 +70,10 @@ wasm: go ## Build wasm/*.wasm from the core with TinyGo and print their sizes
 .PHONY: wasm-check
 wasm-check: go ## Build them aside and compare with the committed ones
 	@wasm/build.sh --check && proxywasm/host/testdata/build.sh --check && proxywasm/host/filtertest/testdata/build.sh --check
+
+.PHONY: house
+house: ## Count what growth costs: places of a mechanism, switches, names, methods, moves; ARGS= for its flags
+	@tools/house.sh $(ARGS)
 
 .PHONY: playground
 playground: go ## Build the playground, static files for any web server, in playground/dist

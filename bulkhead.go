@@ -37,7 +37,7 @@ func NewBulkhead(c bulkhead.Config, options ...Option) (*Bulkhead, error) {
 	}
 	b := &Bulkhead{settings: s}
 	b.events.begin("bulkhead", s)
-	b.cell = runner.NewLockedCell(maker.New(b.settings.Now()), b.settings.Now, c.Lease > 0, func(e runner.Event) { b.events.emit(noContext, e.At, (*Event)(&e)) })
+	b.cell = runner.NewLockedCell(maker.New(b.settings.Now()), b.settings.Now, c.Lease > 0, func(e Event) { b.events.emit(noContext, e.At, &e) })
 	return b, nil
 }
 
@@ -113,7 +113,7 @@ func (b *Bulkhead) AcquireN(ctx context.Context, n uint32) (Place, error) {
 		return Place{}, errZeroBulkhead
 	}
 	if ctx.Err() != nil {
-		return Place{}, cancelled(ctx, nil)
+		return Place{}, runner.Cancelled(ctx, nil)
 	}
 	began := clock.Always
 	if b.events.on() {
@@ -150,7 +150,7 @@ func (b *Bulkhead) AcquireN(ctx context.Context, n uint32) (Place, error) {
 		if began != clock.Always {
 			b.events.waited(ctx, max(1, n), reducer.Effect{}, began, b.settings.Now())
 		}
-		return Place{}, cancelled(ctx, nil)
+		return Place{}, runner.Cancelled(ctx, nil)
 	}
 	effect := w.Effect
 	w.Free()

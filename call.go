@@ -23,7 +23,7 @@ func (p *Pipeline) Begin(ctx context.Context, q Request) (*Call, error) {
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
-	phases, err := p.engine.Begin(ctx, (*runner.Request)(&q))
+	phases, err := p.engine.Begin(ctx, &q)
 	if err != nil {
 		return nil, err
 	}
@@ -41,8 +41,7 @@ func (c *Call) Context() context.Context { return c.engine.Context() }
 // which the call was admitted, so that the clock is not read again. After Done it appends
 // nothing.
 func (c *Call) Limits(dst []LimitState) []LimitState {
-	c.engine.Limits(func(s runner.LimitState) { dst = append(dst, LimitState(s)) })
-	return dst
+	return c.engine.Limits(dst)
 }
 
 // Used says how many permits the work has used so far, as Used does for a function; the

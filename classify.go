@@ -1,20 +1,12 @@
 package sluice
 
-import "github.com/sluice-go/sluice/reducer"
+import (
+	"github.com/sluice-go/sluice/api"
+	"github.com/sluice-go/sluice/reducer"
+)
 
-// Classifier decides what a result means: the value and the error that a function
-// returned. It is called with an empty step for the attempt itself, which decides
-// whether a retry follows, how a hedged round goes on and which outcome events have; and
-// then with the name of each breaker and adaptive step of the policy, for what that step
-// counts. It returns OK, Fail, Throttle or Ignore. 0, and any other value that is no outcome,
-// is the outcome without it: of the attempt, what WithClassify and Outcomer say; of a step,
-// that of the attempt. Where it panics, the panic goes on to the caller, and the attempt
-// counts as without it: OK without an error, else Fail.
-//
-// It is not called for an attempt whose caller has cancelled. A step does not count
-// what it returns for an attempt that was cut by a timeout, cancelled or lost to
-// another one of its round. A trace has the outcome of the attempt alone.
-type Classifier = func(step string, value any, err error) reducer.Outcome
+// Classifier decides what a result means.
+type Classifier = api.Classifier
 
 // ClassifyAs returns a Classifier for values of one type. It leaves results with values
 // of other types to what is decided without it.
@@ -38,20 +30,9 @@ func WithClassifyResult(f Classifier) Option {
 	return func(s *settings) { s.Classifier, s.given = f, s.given|optionClassifyResult }
 }
 
-// ResultError is the error of an attempt whose function returned a value without an
-// error, where a Classifier called it a failure. The value is returned beside it.
-type ResultError struct {
-	// Result is Fail or Throttle.
-	Result reducer.Outcome
-}
-
-// Error implements error.
-func (e *ResultError) Error() string {
-	return "sluice: the value was classified as " + e.Result.String()
-}
-
-// Outcome implements Outcomer: Result, for a policy around this one.
-func (e *ResultError) Outcome() reducer.Outcome { return e.Result }
+// ResultError is the error of an attempt whose function returned a value that a Classifier
+// called a failure.
+type ResultError = api.ResultError
 
 // LastValue returns the last value without an error where the call ended because a
 // Classifier called that value a failure; all other results stay as they are. It takes

@@ -14,7 +14,7 @@ import (
 // emitter emits the events of a mechanism alone. While it has no listener, an event costs
 // one load.
 type emitter struct {
-	listeners runner.Listeners[Event]
+	listeners runner.Listeners
 	settings  *settings // nil for a zero mechanism, which has no events
 	step      string
 }
@@ -22,13 +22,17 @@ type emitter struct {
 // begin says for what the emitter emits, and adds the logger of the settings.
 func (m *emitter) begin(step string, s *settings) {
 	m.step, m.settings = step, s
-	m.listeners.Log = s.ListenerPanicked
-	if s.logger != nil {
-		m.listen(logs(s.logger), loggedKinds())
+	if s.attach != nil {
+		s.attach(m)
 	}
 }
 
+// listen alone names what logs a panic of a listener: a program that has no listener links no
+// package log/slog.
 func (m *emitter) listen(f func(Event), kinds []EventKind) (stop func()) {
+	if m.settings != nil {
+		m.listeners.LogTo(m.settings.ListenerPanicked)
+	}
 	return m.listeners.Listen(f, kinds...)
 }
 

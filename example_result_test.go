@@ -80,8 +80,14 @@ func ExampleWithClassifyResult() {
 		}
 		return sluice.OutcomeOK
 	})
-	set, err := sluice.Parse("policy.yaml", document("retry: {attempts: 3, backoff: {constant: 1ms}}", "breaker: {name: strict, window: {consecutive: 3}}"),
-		sluice.WithClassifyResult(classify))
+	set, err := sluice.Parse("policy.yaml", []byte(`
+version: 1
+policies:
+  p:
+    steps:
+      - retry: {attempts: 3, backoff: {constant: 1ms}}
+      - breaker: {name: strict, window: {consecutive: 3}}
+`), sluice.WithClassifyResult(classify))
 	if err != nil {
 		fmt.Println(err)
 		return

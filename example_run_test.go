@@ -11,7 +11,7 @@ import (
 
 // one returns the pipeline of a policy with one step.
 func one(step string, options ...sluice.Option) *sluice.Pipeline {
-	set, err := sluice.Parse("policy.yaml", document(step), options...)
+	set, err := sluice.Parse("policy.yaml", []byte("version: 1\npolicies: {p: {steps: ["+step+"]}}\n"), options...)
 	if err != nil {
 		panic(err)
 	}

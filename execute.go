@@ -131,7 +131,7 @@ func (b *Breaker) admit(ctx context.Context) (reducer.Permit, error) {
 		return reducer.Permit{}, errZeroBreaker
 	}
 	if ctx.Err() != nil {
-		return reducer.Permit{}, cancelled(ctx, nil)
+		return reducer.Permit{}, runner.Cancelled(ctx, nil)
 	}
 	permit, ok, why, after, at := b.enter()
 	if at != clock.Always {

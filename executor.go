@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sluice-go/sluice/internal/runner"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -189,7 +190,7 @@ func (j *Job) Wait(ctx context.Context) error {
 	case <-j.done:
 		return j.err
 	case <-ctx.Done():
-		return cancelled(ctx, nil)
+		return runner.Cancelled(ctx, nil)
 	}
 }
 
@@ -246,7 +247,7 @@ func (e *Executor) put(ctx context.Context, wait time.Duration, step string, j *
 	case e.pipeline == nil:
 		return nil, errZeroExecutor
 	case ctx.Err() != nil:
-		return nil, cancelled(ctx, nil)
+		return nil, runner.Cancelled(ctx, nil)
 	}
 	select {
 	case <-e.closed:
@@ -297,7 +298,7 @@ func (e *Executor) await(ctx context.Context, wait time.Duration, step string) e
 	case <-e.closed:
 		return ErrShutdown
 	case <-ctx.Done():
-		return cancelled(ctx, nil)
+		return runner.Cancelled(ctx, nil)
 	case <-over:
 		full.Waited = true
 		return full
@@ -437,7 +438,7 @@ func (e *Executor) Join(ctx context.Context) error {
 	case <-idle:
 		return nil
 	default:
-		return cancelled(ctx, nil)
+		return runner.Cancelled(ctx, nil)
 	}
 }
 

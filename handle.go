@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sluice-go/sluice/api"
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/keyed"
@@ -42,15 +43,18 @@ const MaxBlocks = runner.MaxBlocks
 
 // The actions of an EventManual.
 const (
-	ActionTransition = "transition"
-	ActionReset      = "reset"
-	ActionDrain      = "drain"
-	ActionConfigure  = "configure"
-	ActionForget     = "forget"
-	ActionBlock      = "block"
-	ActionUnblock    = "unblock"
-	ActionForgive    = "forgive"
+	ActionTransition = api.ActionTransition
+	ActionReset      = api.ActionReset
+	ActionDrain      = api.ActionDrain
+	ActionConfigure  = api.ActionConfigure
+	ActionForget     = api.ActionForget
+	ActionBlock      = api.ActionBlock
+	ActionUnblock    = api.ActionUnblock
+	ActionForgive    = api.ActionForgive
 )
+
+// HandleError says why a Handle could not read or change a step.
+type HandleError = api.HandleError
 
 // The causes of a HandleError, for errors.Is.
 var (
@@ -76,22 +80,6 @@ var (
 	// ErrOutOfRange says that a duration or a mode is not allowed.
 	ErrOutOfRange = errors.New("the value is not allowed")
 )
-
-// HandleError says why a Handle could not read or change a step.
-type HandleError struct {
-	Policy string
-	Step   string
-	Action string // one of the actions, or state
-	Err    error
-}
-
-// Error implements error.
-func (e *HandleError) Error() string {
-	return fmt.Sprintf("sluice: %s: %s: %v", place(e.Policy, e.Step), e.Action, e.Err)
-}
-
-// Unwrap returns the cause.
-func (e *HandleError) Unwrap() error { return e.Err }
 
 // Step returns the handle of a step by its name, as in "breaker" or "limit-2". A name
 // that the policy does not have is an error of the methods of the handle.
@@ -189,25 +177,7 @@ func (h Handle) done(action string, t runner.Target, did runner.Operated) error 
 }
 
 // HandleState is the state of a step, or of a key of it, at one moment.
-type HandleState struct {
-	Step string
-	// Key is the key as events have it; empty without one.
-	Key  string
-	Kind pipeline.Kind
-	// Config is the active configuration of the step.
-	Config mechanism.Config
-	// CellState is that of the cell.
-	CellState
-	// Own says that the key has a cell of its own. One that has none reads as a new one,
-	// or as the cell that new keys share.
-	Own bool
-	// Next is after what time the next permit or place is free; 0 where one is, and where
-	// it is not known.
-	Next time.Duration
-	// Blocked is how long the key is refused by Block, or the key or the step by the block
-	// of a limit that it exceeded; 0 for not.
-	Blocked time.Duration
-}
+type HandleState = api.HandleState
 
 // State returns the state of the step, or of the key. It takes nothing, creates no cell
 // and is no use of the key. The error wraps ErrKeyNeeded for a step with keys and a
@@ -218,16 +188,10 @@ func (h Handle) State() (HandleState, error) {
 	if err != nil {
 		return HandleState{}, err
 	}
-	s := HandleState{Step: h.step, Key: key, Kind: t.Step.Kind(), Config: t.Step.Config}
-	switch {
-	case !t.HasState():
-		return s, nil
-	case len(t.Step.Per) > 0 && !h.hasKey:
-		return s, h.failed(action, ErrKeyNeeded)
+	if t.HasState() && len(t.Step.Per) > 0 && !h.hasKey {
+		return t.Described(key), h.failed(action, ErrKeyNeeded)
 	}
-	c := t.State(key)
-	s.CellState, s.Own, s.Next, s.Blocked = CellState(c.CellState), c.Own, c.Next, c.Blocked
-	return s, nil
+	return t.State(key), nil
 }
 
 // Transition moves a breaker by hand, as Breaker.Transition does: breaker.Open lasts for

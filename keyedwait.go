@@ -31,7 +31,7 @@ func (l *KeyedLimiter) wait(ctx context.Context, key, name string, n uint32) err
 	case l.settings == nil:
 		return errZeroKeyed
 	case ctx.Err() != nil:
-		return cancelled(ctx, nil)
+		return runner.Cancelled(ctx, nil)
 	}
 	began := l.settings.Now()
 	bounds := l.bounds(ctx, began)
@@ -57,7 +57,7 @@ func (l *KeyedLimiter) wait(ctx context.Context, key, name string, n uint32) err
 		if now = l.settings.Now(); now < turn && ctx.Err() != nil {
 			Reservation{r}.Cancel()
 			l.events.emit(ctx, now, &Event{Kind: decision.End, Key: name, Cost: n, Wait: now.Sub(began), Elapsed: now.Sub(began), Outcome: reducer.Cancelled, Err: context.Cause(ctx)})
-			return cancelled(ctx, nil)
+			return runner.Cancelled(ctx, nil)
 		}
 		if r != nil {
 			if turn > began {

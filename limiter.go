@@ -184,7 +184,7 @@ func (l *Limiter) WaitN(ctx context.Context, n uint32) error {
 		return errZeroLimiter
 	}
 	if ctx.Err() != nil {
-		return cancelled(ctx, nil)
+		return runner.Cancelled(ctx, nil)
 	}
 	if w := l.word.Load(); w != nil {
 		now := l.settings.Now()
@@ -223,7 +223,7 @@ func (l *Limiter) WaitN(ctx context.Context, n uint32) error {
 			l.cell.Step(reducer.Action{Kind: reducer.Cancel, Cost: n, Permit: w.Effect.Permit}, l.settings.Now())
 		}
 		l.events.waited(ctx, n, reducer.Effect{}, now, l.settings.Now())
-		return cancelled(ctx, nil)
+		return runner.Cancelled(ctx, nil)
 	}
 	effect := w.Effect
 	w.Free()
@@ -250,7 +250,7 @@ func (l *Limiter) enterCall(ctx context.Context) error {
 		return l.Wait(ctx)
 	}
 	if ctx.Err() != nil {
-		return cancelled(ctx, nil)
+		return runner.Cancelled(ctx, nil)
 	}
 	now := l.settings.Now()
 	if w := l.word.Load(); w != nil {

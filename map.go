@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/sluice-go/sluice/internal/runner"
 	"runtime"
 	"runtime/debug"
 	"sync"
@@ -153,7 +154,7 @@ func (m *mapping[A, T]) crash(value any) {
 // the caller.
 func (p *Pipeline) logPanic(value any) {
 	if p.Err() == nil {
-		p.engine.API.Panicked(p.Name(), 0, value, debug.Stack())
+		p.engine.AttemptPanicked(p.Name(), 0, value, debug.Stack())
 	}
 }
 
@@ -174,7 +175,7 @@ func (m *mapping[A, T]) result(ctx context.Context) error {
 		return err
 	}
 	if m.interrupted || m.next < len(m.items) {
-		return cancelled(ctx, nil)
+		return runner.Cancelled(ctx, nil)
 	}
 	return nil
 }

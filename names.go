@@ -43,6 +43,9 @@ const (
 	OutcomeCancelled = reducer.Cancelled // the caller cancelled: no retry follows, breakers do not count it
 )
 
+// Counts are the outcomes that a breaker counts, for Event.Counts and CellState.Counts.
+type Counts = breaker.Counts
+
 // Mode is the mode of a breaker, for Breaker.Mode, Breaker.Transition and Event.Mode.
 type Mode = breaker.Mode
 

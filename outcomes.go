@@ -42,9 +42,6 @@ func (s *settings) named(option string, errs []error) {
 	}
 }
 
-// classifies reports whether an option says what errors mean.
-func (s *settings) classifies() bool { return s.given&optionClassifies != 0 }
-
 // meaning returns what the options say that an error means, 0 for nothing. own says that the
 // error has an outcome besides.
 func (s *settings) meaning(err error, own bool) reducer.Outcome {

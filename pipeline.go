@@ -3,15 +3,15 @@ package sluice
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"time"
 
-	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/api"
 	"github.com/sluice-go/sluice/core/fallback"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/internal/durations"
 	"github.com/sluice-go/sluice/internal/runner"
 	"github.com/sluice-go/sluice/policy"
-	"github.com/sluice-go/sluice/reducer"
 )
 
 // Pipeline is an active policy: its steps with their state. It is safe for
@@ -74,9 +74,9 @@ type origin struct {
 
 func newPipeline(engine *runner.Pipeline, s *settings) *Pipeline {
 	p := &Pipeline{engine: engine}
-	if s.logger != nil {
-		f := logs(s.logger)
-		engine.ListenTold(func(e runner.Event) { f(Event(e)) }, logged{s.logger, newTold(engine, f)}, loggedKinds()...)
+	if s.Logger != nil {
+		debugs := func() bool { return s.Logger.Enabled(context.Background(), slog.LevelDebug) }
+		engine.ListenIf(logs(s.Logger), debugs, loggedKinds()...)
 	}
 	return p
 }
@@ -159,48 +159,12 @@ func (p *Pipeline) Listen(f func(Event), kinds ...EventKind) (stop func()) {
 	if f == nil || p.Err() != nil {
 		return func() {}
 	}
-	return p.engine.ListenTold(func(e runner.Event) { f(Event(e)) }, newTold(p.engine, f), kinds...)
+	return p.engine.Listen(f, kinds...)
 }
 
-// told is a listener of a pipeline, with what all events have that it gets by Tell.
-type told struct {
-	f     func(Event)
-	event Event
-}
-
-func newTold(p *runner.Pipeline, f func(Event)) *told {
-	return &told{f, Event{Policy: p.Name(), Attempt: 1, RetryAfter: -1}}
-}
-
-// Tell implements runner.Teller.
-func (t *told) Tell(ctx context.Context, kind EventKind, key string, cost uint32, request string, now clock.Mark, elapsed time.Duration) {
-	e := t.event
-	e.At, e.Kind, e.Cost, e.Context = now, kind, cost, ctx
-	if key != "" {
-		e.Key = key
-	}
-	if request != "" {
-		e.Request = request
-	}
-	if kind == EventEnd {
-		e.Outcome, e.Elapsed = reducer.OK, elapsed
-	}
-	t.f(e)
-}
-
-// Observer gets the events of pipelines, those of most calls as the few fields that
-// metrics need: to make an Event of them costs more than to count them. Each event comes
-// to one method.
-type Observer interface {
-	// Observe gets an event that comes to no other method.
-	Observe(Event)
-	// Admitted gets the EventAdmit of the first attempt of a call that was admitted at
-	// once. A pipeline may give such an event to Observe.
-	Admitted(policy string)
-	// Succeeded gets the EventEnd with outcome ok of such an attempt, with the Context and
-	// the Elapsed of the event. A pipeline may give such an event to Observe.
-	Succeeded(policy string, ctx context.Context, elapsed time.Duration)
-}
+// Observer gets the events of pipelines, those of most calls as the few fields that metrics
+// need.
+type Observer = api.Observer
 
 // Observe gives o every event, as Listen does for a function. An observer that is nil gets
 // nothing.
@@ -208,7 +172,7 @@ func (p *Pipeline) Observe(o Observer) (stop func()) {
 	if o == nil || p.Err() != nil {
 		return func() {}
 	}
-	return p.engine.Observe(func(e runner.Event) { o.Observe(Event(e)) }, o)
+	return p.engine.Observe(o)
 }
 
 // Configure replaces the active policy. Calls that run keep the one under
@@ -259,48 +223,7 @@ func (p *Pipeline) Restore(src []byte) error {
 }
 
 // StepState is the state of a step at one moment, for people and gauges.
-type StepState struct {
-	Step string
-	Kind pipeline.Kind
-	// Keys is the number of cells; 0 for a step that has one for all.
-	Keys int
-	// Used is how many cells differ from a new one, including the one that new keys
-	// share. InUse is how many cannot be evicted: a call waits there, holds a place or
-	// runs a probe.
-	Used  int
-	InUse int
-	// Evictions is how many keys lost their cell so far, Shared how many calls
-	// used the cell that new keys share. Where one of them grows, the step's
-	// maximum of keys is too low.
-	Evictions, Shared uint64
-	// Unblocked is how many refusals over the rate of a limit could begin no block so
-	// far, because half of the keys have one.
-	Unblocked uint64
-	// Bytes is the memory of the cells of all keys, estimated.
-	Bytes uint64
-	// Waiting callers in the queues of the step.
-	Waiting int
-	// Waits is how many waits in these queues are over, however they ended, and Waited
-	// how long all of them took.
-	Waits  uint64
-	Waited time.Duration
-	// WaitTimes counts these waits by their length: the number at index i is that of
-	// waits which took at most WaitBounds()[i] and more than the bound before it, the
-	// last one that of longer waits.
-	WaitTimes [durations.Ranges]uint64
-	// Mode of a breaker that all calls share; empty elsewhere.
-	Mode string
-	// Free permits or places of a cell that all calls share, and whether the
-	// step has them.
-	Free    uint32
-	Counted bool
-	// Text is the state of a cell that all calls share, in one line, with the time that
-	// is left in place of marks.
-	Text string
-	// Cell is the state of a cell that all calls share; zero elsewhere, see
-	// Pipeline.Keys.
-	Cell CellState
-}
+type StepState = api.StepState
 
 // WaitBounds returns the bounds of StepState.WaitTimes, from 500 µs to 1 min.
 func WaitBounds() []time.Duration { return durations.Bounds() }
@@ -310,27 +233,11 @@ func (p *Pipeline) State() []StepState {
 	if p.Err() != nil {
 		return nil
 	}
-	var states []StepState
-	for _, s := range p.engine.State() {
-		states = append(states, StepState{
-			Step: s.Step, Kind: s.Kind, Keys: s.Keys, Used: s.Used, InUse: s.InUse, Evictions: s.Evictions, Shared: s.Shared, Unblocked: s.Unblocked, Bytes: s.Bytes,
-			Waiting: s.Waiting, Waits: s.Waits, Waited: s.Waited, WaitTimes: s.WaitTimes, Mode: s.Mode, Free: s.Free, Counted: s.Counted, Text: s.Text, Cell: CellState(s.Cell),
-		})
-	}
-	return states
+	return p.engine.State()
 }
 
 // LimitState is a limit step as one request finds it.
-type LimitState struct {
-	// Step is the index in the plan.
-	Step int
-	// Free permits now.
-	Free uint32
-	// Next is the time until a permit is free; 0 when one is.
-	Next time.Duration
-	// Full is the time until all permits are; 0 when they are.
-	Full time.Duration
-}
+type LimitState = api.LimitState
 
 // Limits appends, for every limit step in order, the state of the cell that the
 // request belongs to. It takes nothing and creates no cell.
@@ -338,6 +245,5 @@ func (p *Pipeline) Limits(q Request, dst []LimitState) []LimitState {
 	if p.Err() != nil {
 		return dst
 	}
-	p.engine.Limits((*runner.Request)(&q), func(s runner.LimitState) { dst = append(dst, LimitState(s)) })
-	return dst
+	return p.engine.Limits(&q, dst)
 }

@@ -76,7 +76,7 @@ func FallbackOf[T any](p *Pipeline, answer func(FallbackConfig) (T, error)) Fall
 		if errors.As(err, &gaveUp) && gaveUp.Policy == p.Name() {
 			return true
 		}
-		outcome, _, _ := p.engine.API.Classify(context.Background(), err)
+		outcome, _, _ := p.engine.Classify(context.Background(), err)
 		return fallback.Covers(outcome)
 	}
 	return Fallback[T]{covered, func(_ context.Context, err error) (T, error) {

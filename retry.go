@@ -123,7 +123,7 @@ type retrying struct {
 	took    uint64     // what the budget took for the attempt
 }
 
-// tally counts how an attempt ended in a budget of tokens.
+// tally counts how an attempt ended in a token-bucket budget.
 func (r *Retrier) tally(c *retrying, outcome reducer.Outcome) {
 	r.budget.Step(reducer.Action{Kind: reducer.Release, Outcome: outcome}.Returning(c.took), r.settings.Now())
 }
@@ -133,7 +133,7 @@ func (r *Retrier) informed(ctx context.Context, c *retrying) context.Context {
 	if !r.settings.Informs {
 		return ctx
 	}
-	return r.settings.NewInfo(c.state.Attempt, c.last, c.began).With(ctx)
+	return r.settings.Informed(ctx, c.state.Attempt, c.last, c.began)
 }
 
 // report emits an event of a call that has events.
@@ -151,7 +151,7 @@ func (r *Retrier) refusal(ctx context.Context) error {
 	if r == nil || r.settings == nil {
 		return errZeroRetrier
 	}
-	return cancelled(ctx, nil)
+	return runner.Cancelled(ctx, nil)
 }
 
 // next waits for the next attempt and reports that it follows, or returns the error of
@@ -159,7 +159,7 @@ func (r *Retrier) refusal(ctx context.Context) error {
 func (r *Retrier) next(ctx context.Context, c *retrying, value any, err error) (again bool, _ error) {
 	outcome, hasRetryAfter, after, err := r.settings.outcome(ctx, value, err)
 	if r.settings.Delay != nil {
-		hasRetryAfter, after = r.settings.Delayed(ctx, r.settings.NewInfo(c.state.Attempt, err, c.began), outcome, hasRetryAfter, after)
+		hasRetryAfter, after = r.settings.Delayed(ctx, c.state.Attempt, false, err, c.began, outcome, hasRetryAfter, after)
 	}
 	end := Event{Kind: decision.End, Outcome: outcome, Err: err}
 	if r.tallies {
@@ -205,7 +205,7 @@ func (r *Retrier) next(ctx context.Context, c *retrying, value any, err error) (
 		return false, &RetryError{Step: "retry", Reason: verdict.Reason, Attempts: int(c.state.Attempt), Err: err, Earlier: c.earlier.List()}
 	}
 	runner.Pause(ctx, verdict.Until.Sub(now))
-	if over := cancelled(ctx, err); over != nil {
+	if over := runner.Cancelled(ctx, err); over != nil {
 		end.Outcome, end.Err = reducer.Cancelled, over
 		r.report(ctx, c, &end)
 		return false, over

@@ -16,5 +16,5 @@ func RunWith(ctx context.Context, p *Pipeline, q Request, fn func(context.Contex
 	if p == nil || p.engine == nil {
 		return p.Err()
 	}
-	return runner.Run(ctx, p.engine, (*runner.Request)(&q), fn)
+	return runner.Run(ctx, p.engine, &q, fn)
 }

@@ -2,8 +2,6 @@ package sluice
 
 import (
 	"context"
-	"crypto/sha256"
-	"log/slog"
 	"time"
 
 	"github.com/sluice-go/sluice/internal/filewatch"
@@ -37,8 +35,8 @@ func (s *Set) Watch(ctx context.Context, file string, told ...func(error)) error
 
 // has reports whether a text is that of the active document.
 func (s *Set) has(change filewatch.Change) bool {
-	active := s.digest.Load()
-	return change.Err == nil && active != nil && *active == sha256.Sum256(change.Text)
+	active := s.text.Load()
+	return change.Err == nil && active != nil && *active == string(change.Text)
 }
 
 // reload reloads what the file has, and tells how that went.
@@ -48,11 +46,7 @@ func (s *Set) reload(ctx context.Context, file string, change filewatch.Change, 
 		err = s.Reload(file, change.Text)
 	}
 	if err != nil {
-		logger := applied(s.options).logger
-		if logger == nil {
-			logger = slog.Default()
-		}
-		logger.ErrorContext(ctx, "sluice: the policy document is not active; the old one stays", "file", file, "error", err)
+		applied(s.options).ErrorLogger().ErrorContext(ctx, "sluice: the policy document is not active; the old one stays", "file", file, "error", err)
 	}
 	for _, f := range told {
 		if f != nil {

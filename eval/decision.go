@@ -1,8 +1,6 @@
 package eval
 
 import (
-	"bytes"
-	"encoding/json"
 	"strconv"
 
 	"github.com/sluice-go/sluice/core/decision"
@@ -10,7 +8,7 @@ import (
 
 // write writes the decisions of the event.
 func (r *run) write() error {
-	list := r.decider.decisions()
+	list := r.decider.Decisions()
 	r.text = r.text[:0]
 	for i := range list {
 		d := &list[i]
@@ -36,15 +34,4 @@ func (r *run) stale(id string) error {
 	r.text = append(r.text, '}', '\n')
 	_, err := r.out.Write(r.text)
 	return err
-}
-
-// appendString writes a string as JSON does, with <, > and & as they are.
-func appendString(dst []byte, text string) []byte {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(text); err != nil {
-		return dst
-	}
-	return append(dst, bytes.TrimSuffix(b.Bytes(), []byte{'\n'})...)
 }

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,10 +18,8 @@ import (
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/drive"
 	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/trace"
 )
-
-// MaxLine is the longest line of input in bytes.
-const MaxLine = 4 << 20
 
 // Options of a run.
 type Options struct {
@@ -64,7 +63,8 @@ func Run(p pipeline.Policy, o Options, in io.Reader, out io.Writer) error {
 		return err
 	}
 	n.driver = drive.New(plan, o.Seed)
-	return decide(n, o, in, out)
+	n.drivers = []*drive.Driver{n.driver}
+	return decide(n, nil, o, in, out)
 }
 
 // RunAll is Run for several policies, whose steps share the mechanisms of one name. The
@@ -72,6 +72,7 @@ func Run(p pipeline.Policy, o Options, in io.Reader, out io.Writer) error {
 // configure is the name, as in the trace of a set.
 func RunAll(policies []pipeline.Policy, o Options, in io.Reader, out io.Writer) error {
 	n := &native{epoch: o.Epoch}
+	var names []string
 	for _, p := range policies {
 		plan, err := n.compiled(p)
 		if err != nil {
@@ -84,32 +85,33 @@ func RunAll(policies []pipeline.Policy, o Options, in io.Reader, out io.Writer) 
 		} else {
 			d = d.Join(plan, o.Seed)
 		}
-		n.names, n.drivers = append(n.names, p.Name), append(n.drivers, d)
+		names, n.drivers = append(names, p.Name), append(n.drivers, d)
 	}
 	if n.driver == nil {
 		return ErrNoPolicies
 	}
-	return decide(n, o, in, out)
+	return decide(n, names, o, in, out)
 }
 
 // ErrNoPolicies says that there is no policy to decide by.
 var ErrNoPolicies = errors.New("no policies")
 
 // decide decides a log by the core of this program.
-func decide(n *native, o Options, in io.Reader, out io.Writer) error {
+func decide(n *native, names []string, o Options, in io.Reader, out io.Writer) error {
 	if o.State {
 		n.driver.Describe = cell.Text
 	}
 	if o.Steps == nil {
-		return play(n, n.names, o.Follow, in, out)
+		return Play(n, names, o.Follow, in, out)
 	}
 	s := steps{out: bufio.NewWriterSize(o.Steps, 1<<16), keys: &n.keys}
 	n.driver.Steps = s.write
-	return errors.Join(play(n, n.names, o.Follow, in, out), s.out.Flush())
+	return errors.Join(Play(n, names, o.Follow, in, out), s.out.Flush())
 }
 
-// play decides the events of a log. names are those of several policies, nil for one.
-func play(d decider, names []string, follow bool, in io.Reader, out io.Writer) error {
+// Play decides the events of a log by a decider. names are those of several policies, nil for one.
+// With follow the decisions of a line are written before the next one is read.
+func Play(d Decider, names []string, follow bool, in io.Reader, out io.Writer) error {
 	r := &run{decider: d, names: names, live: map[string]decision.Handle{}, out: bufio.NewWriterSize(out, 1<<16)}
 	err := r.all(bufio.NewReaderSize(in, 1<<16), follow)
 	if flushed := r.out.Flush(); err == nil {
@@ -120,14 +122,16 @@ func play(d decider, names []string, follow bool, in io.Reader, out io.Writer) e
 
 // run is the state of a log that is played.
 type run struct {
-	decider decider
+	decider Decider
 	names   []string // of several policies, by the number of the driver
 	live    map[string]decision.Handle
 	ids     []string // by slot
 	now     clock.Mark
-	event   event // the present one, here so that it is not allocated
-	out     *bufio.Writer
-	text    []byte
+	// The present event, here so that it is not allocated, and what activates the policy of a configure.
+	event     trace.Event
+	configure func() error
+	out       *bufio.Writer
+	text      []byte
 }
 
 func (r *run) all(in *bufio.Reader, follow bool) error {
@@ -139,11 +143,9 @@ func (r *run) all(in *bufio.Reader, follow bool) error {
 			src = bytes.TrimPrefix(src, []byte("\ufeff"))
 		}
 		if len(bytes.TrimSpace(src)) > 0 {
-			e, err := read(src, r.decider)
-			if err != nil {
+			if err := r.read(src); err != nil {
 				return &LineError{Line: n, Err: err}
 			}
-			r.event = e
 			if err := r.decide(&r.event, n); err != nil {
 				return err
 			}
@@ -157,11 +159,38 @@ func (r *run) all(in *bufio.Reader, follow bool) error {
 		case errors.Is(err, io.EOF):
 			return nil
 		case errors.Is(err, bufio.ErrTooLong):
-			return &LineError{Line: n, Err: fmt.Errorf("longer than %d bytes", MaxLine)}
+			return &LineError{Line: n, Err: fmt.Errorf("longer than %d bytes", trace.MaxLine)}
 		case err != nil:
 			return err
 		}
 	}
+}
+
+// read reads the event of a line and compiles the policy of a configure.
+func (r *run) read(src []byte) (err error) {
+	if r.event, err = trace.ReadEvent(src); err == nil && r.event.Op == "configure" {
+		var policy int
+		if policy, err = r.policy(r.event.ID); err == nil {
+			r.configure, err = r.decider.Compile(policy, r.event.Policy)
+		}
+	}
+	return err
+}
+
+// policy returns the number of the policy that an id names, alone or before a slash. Without
+// names there is one.
+func (r *run) policy(id string) (int, error) {
+	if r.names == nil {
+		return 0, nil
+	}
+	name, _, _ := strings.Cut(strings.Trim(id, `"`), "/")
+	if i := slices.Index(r.names, name); i >= 0 && id[0] == '"' {
+		return i, nil
+	}
+	if id == "" {
+		id = "nothing"
+	}
+	return 0, fmt.Errorf("id: found %s; allowed: one that begins with the name of its policy and a slash: %s", id, strings.Join(r.names, ", "))
 }
 
 // next returns a line; a long one is put together in the buffer.
@@ -172,7 +201,7 @@ func next(in *bufio.Reader, long *[]byte) ([]byte, error) {
 	}
 	*long = (*long)[:0]
 	for errors.Is(err, bufio.ErrBufferFull) {
-		if *long = append(*long, src...); len(*long) > MaxLine {
+		if *long = append(*long, src...); len(*long) > trace.MaxLine {
 			return nil, bufio.ErrTooLong
 		}
 		src, err = in.ReadSlice('\n')
@@ -183,76 +212,62 @@ func next(in *bufio.Reader, long *[]byte) ([]byte, error) {
 
 // decide decides one event, that of line n. The error is a LineError or that of
 // the writer.
-func (r *run) decide(e *event, n int) error {
-	r.now = max(r.now, e.at)
-	if err := r.decider.advance(r.now); err != nil {
+func (r *run) decide(e *trace.Event, n int) error {
+	r.now = max(r.now, e.At)
+	if err := r.decider.Advance(r.now); err != nil {
 		return &LineError{Line: n, Err: err}
 	}
 	if err := r.write(); err != nil {
 		return err
 	}
-	handle, live := r.live[e.id]
+	handle, live := r.live[e.ID]
 	var err error
-	switch e.op {
+	switch e.Op {
 	case "call":
 		if live {
-			return &LineError{Line: n, Err: fmt.Errorf("id: a call %s is not over", e.id)}
+			return &LineError{Line: n, Err: fmt.Errorf("id: a call %s is not over", e.ID)}
 		}
 		err = r.begin(e)
 	case "done":
 		if live {
-			live, err = r.decider.done(handle, e)
+			live, err = r.decider.Done(handle, e)
 		}
 	case "cancel":
 		if live {
-			live, err = r.decider.cancel(handle)
+			live, err = r.decider.Cancel(handle)
 		}
 	case "renew":
 		if live {
-			live, err = r.decider.renew(handle, e)
+			live, err = r.decider.Renew(handle, e)
 		}
 	case "configure":
-		err = e.configure()
+		err = r.configure()
 	}
 	switch {
 	case err != nil:
 		return &LineError{Line: n, Err: err}
-	case e.op == "tick" || e.op == "configure" || e.op == "call" || live:
+	case e.Op == "tick" || e.Op == "configure" || e.Op == "call" || live:
 		return r.write()
 	}
-	return r.stale(e.id)
+	return r.stale(e.ID)
 }
 
 // begin starts a call. Decisions find its id by its slot, which a call that is over
 // may have used before. Where the call is over at once, its last decision removes it
 // from the live calls.
-func (r *run) begin(e *event) error {
-	handle, err := r.decider.begin(e)
+func (r *run) begin(e *trace.Event) error {
+	policy, err := r.policy(e.ID)
+	if err != nil {
+		return err
+	}
+	handle, err := r.decider.Begin(policy, e)
 	if err != nil {
 		return err
 	}
 	for int(handle.Slot()) >= len(r.ids) {
 		r.ids = append(r.ids, "")
 	}
-	r.ids[handle.Slot()] = e.id
-	r.live[e.id] = handle
+	r.ids[handle.Slot()] = e.ID
+	r.live[e.ID] = handle
 	return nil
-}
-
-// lookup returns the value of an attribute. The names of header fields are the
-// same in any case (RFC 9110, section 5.1).
-func (e *event) lookup(attribute string) string {
-	if attribute == "key" {
-		return e.key
-	}
-	if value, ok := e.attributes[attribute]; ok || !strings.HasPrefix(attribute, "header:") {
-		return value
-	}
-	least, found := "", ""
-	for name, value := range e.attributes {
-		if strings.EqualFold(name, attribute) && (least == "" || name < least) {
-			least, found = name, value
-		}
-	}
-	return found
 }

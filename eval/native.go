@@ -3,9 +3,6 @@ package eval
 import (
 	"bufio"
 	"errors"
-	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
@@ -14,58 +11,33 @@ import (
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/policy"
 	"github.com/sluice-go/sluice/reducer"
+	"github.com/sluice-go/sluice/trace"
 )
 
-// decider decides the events of a log, one after another.
-type decider interface {
-	// compile compiles the body of a policy in JSON and returns a function that
-	// activates it. The id names the policy where there are several.
-	compile(id string, body []byte) (configure func() error, err error)
-	// advance lets time pass. What follows is at this mark.
-	advance(now clock.Mark) error
-	// begin starts the call of an event.
-	begin(e *event) (decision.Handle, error)
-	// done, cancel and renew return false where the event is stale.
-	done(h decision.Handle, e *event) (bool, error)
-	cancel(h decision.Handle) (bool, error)
-	renew(h decision.Handle, e *event) (bool, error)
-	// decisions returns those since the last call of it, until the next event.
-	decisions() []decision.Decision
+// Decider decides the events of a log, one after another. Run and RunAll have one that is the core
+// of this program; Play takes any other.
+type Decider interface {
+	// Compile compiles the body of a policy in JSON and returns a function that activates it. policy
+	// is the number of the policy among several, 0 for one.
+	Compile(policy int, body []byte) (configure func() error, err error)
+	// Advance lets time pass. What follows is at this mark.
+	Advance(now clock.Mark) error
+	// Begin starts the call of an event under a policy.
+	Begin(policy int, e *trace.Event) (decision.Handle, error)
+	// Done, Cancel and Renew return false where the event is stale.
+	Done(h decision.Handle, e *trace.Event) (bool, error)
+	Cancel(h decision.Handle) (bool, error)
+	Renew(h decision.Handle, e *trace.Event) (bool, error)
+	// Decisions returns those since the last call of it, until the next event.
+	Decisions() []decision.Decision
 }
 
 // native decides by the core of this program.
 type native struct {
-	driver *drive.Driver
-	keys   drive.Keys
-	epoch  time.Duration // of Options
-	// Of several policies: their names and their drivers, of which driver is the first.
-	names   []string
-	drivers []*drive.Driver
-}
-
-// of returns the driver of the policy that an id names, alone or before a slash.
-func (n *native) of(id string) (*drive.Driver, error) {
-	i, err := policyOf(n.names, id)
-	if err != nil || n.drivers == nil {
-		return n.driver, err
-	}
-	return n.drivers[i], nil
-}
-
-// policyOf returns the number of the policy that an id names, alone or before a slash. Without
-// names there is one.
-func policyOf(names []string, id string) (int, error) {
-	if names == nil {
-		return 0, nil
-	}
-	name, _, _ := strings.Cut(strings.Trim(id, `"`), "/")
-	if i := slices.Index(names, name); i >= 0 && id[0] == '"' {
-		return i, nil
-	}
-	if id == "" {
-		id = "nothing"
-	}
-	return 0, fmt.Errorf("id: found %s; allowed: one that begins with the name of its policy and a slash: %s", id, strings.Join(names, ", "))
+	driver  *drive.Driver
+	keys    drive.Keys
+	epoch   time.Duration   // of Options
+	drivers []*drive.Driver // of the policies, of which driver is the first
 }
 
 // steps writes the steps of cells.
@@ -84,15 +56,12 @@ func (s *steps) write(e *reducer.Entry, key uint32) {
 	_, _ = s.out.Write(s.text)
 }
 
-func (n *native) compile(id string, body []byte) (func() error, error) {
-	d, err := n.of(id)
-	if err != nil {
-		return nil, err
-	}
+func (n *native) Compile(number int, body []byte) (func() error, error) {
 	p, err := policy.ParseOne("policy.json", body)
 	if err != nil {
 		return nil, inline(err)
 	}
+	d := n.drivers[number]
 	p.Name = d.Plan().Name()
 	plan, err := n.compiled(p.Policy)
 	if err != nil {
@@ -120,35 +89,32 @@ func inline(err error) error {
 	return short
 }
 
-func (n *native) advance(now clock.Mark) error {
+func (n *native) Advance(now clock.Mark) error {
 	n.driver.Advance(now)
 	return nil
 }
 
-func (n *native) begin(e *event) (decision.Handle, error) {
-	d, err := n.of(e.id)
-	if err != nil {
-		return decision.Handle{}, err
-	}
-	request := drive.Request{Cost: e.cost, Deadline: e.deadline}
+func (n *native) Begin(number int, e *trace.Event) (decision.Handle, error) {
+	d := n.drivers[number]
+	request := drive.Request{Cost: e.Cost, Deadline: e.Deadline}
 	if d.Plan().Keyed() != 0 {
-		request.Keys, request.Missing = n.keys.Of(d.Plan(), e.lookup, d.Uses)
+		request.Keys, request.Missing = n.keys.Of(d.Plan(), e.Lookup, d.Uses)
 	}
-	n.keys.Price(&request, d.Plan(), e.lookup)
+	n.keys.Price(&request, d.Plan(), e.Lookup)
 	return d.Begin(&request), nil
 }
 
-func (n *native) done(h decision.Handle, e *event) (bool, error) {
-	return n.driver.Done(h, drive.Result{Attempt: e.attempt, Outcome: e.outcome, Told: e.told, RetryAfter: e.retryAfter, HasUsed: e.hasUsed, Used: e.used}), nil
+func (n *native) Done(h decision.Handle, e *trace.Event) (bool, error) {
+	return n.driver.Done(h, drive.Result{Attempt: e.Attempt, Outcome: e.Outcome, Told: e.Told, RetryAfter: e.RetryAfter, HasUsed: e.HasUsed, Used: e.Used}), nil
 }
 
-func (n *native) cancel(h decision.Handle) (bool, error) { return n.driver.Cancel(h), nil }
+func (n *native) Cancel(h decision.Handle) (bool, error) { return n.driver.Cancel(h), nil }
 
-func (n *native) renew(h decision.Handle, e *event) (bool, error) {
-	return n.driver.Renew(h, e.attempt), nil
+func (n *native) Renew(h decision.Handle, e *trace.Event) (bool, error) {
+	return n.driver.Renew(h, e.Attempt), nil
 }
 
-func (n *native) decisions() []decision.Decision {
+func (n *native) Decisions() []decision.Decision {
 	list := n.driver.Decisions
 	n.driver.Decisions = list[:0]
 	return list

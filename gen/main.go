@@ -14,25 +14,33 @@ type file struct {
 }
 
 // generators return the files, from the sources below the root of the repository.
-var generators = []func(root string) ([]file, error){settings}
+var generators = []func(root string) ([]file, error){settings, table, types}
 
 func main() {
-	if err := write("."); err != nil {
+	to := "."
+	if len(os.Args) > 1 {
+		to = os.Args[1]
+	}
+	if err := write(".", to); err != nil {
 		fmt.Fprintln(os.Stderr, "gen:", err)
 		os.Exit(1)
 	}
 }
 
-// write writes the files below the root of the repository that differ.
-func write(root string) error {
+// write writes the files that differ below a folder, which is the root of the repository unless
+// the command has an argument.
+func write(root, to string) error {
 	all, err := files(root)
 	if err != nil {
 		return err
 	}
 	for _, f := range all {
-		path := filepath.Join(root, f.path)
+		path := filepath.Join(to, f.path)
 		if was, err := os.ReadFile(path); err == nil && bytes.Equal(was, f.text) {
 			continue
+		}
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // sources
+			return err
 		}
 		if err := os.WriteFile(path, f.text, 0o644); err != nil { //nolint:gosec // a source file
 			return err

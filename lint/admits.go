@@ -6,16 +6,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/policy/document"
 )
 
 // none is a count without a bound.
 const none = math.MaxUint64
-
-// Admits returns the most calls, each of a cost of 1 or more, that one cell of a
-// limit admits in any window of the length, both of its ends included.
-func Admits(c limiter.Config, window time.Duration) uint64 { return c.Admits(window) }
 
 // admits returns what one cell of an enforced step admits in a window, nil for a
 // step without such a bound.
@@ -88,7 +84,7 @@ func (a *analysis) startedBehind(i int, scope []string, window time.Duration) ui
 	// What starts in the window passed in it or waited when it began.
 	most := sum(admits(window), a.places(i, scope))
 	if wait := a.within(a.waits(i), i); wait != forever {
-		most = min(most, admits(plus(window, wait)))
+		most = min(most, admits(mechanism.Plus(window, wait)))
 	}
 	repeats := a.repeats(i)
 	if repeats == 1 {
@@ -99,7 +95,7 @@ func (a *analysis) startedBehind(i int, scope []string, window time.Duration) ui
 	if ago == forever {
 		return none
 	}
-	return sum(most, multiply(admits(plus(window, ago)), repeats-1))
+	return sum(most, multiply(admits(mechanism.Plus(window, ago)), repeats-1))
 }
 
 // places returns how many calls that passed the step can wait below it.

@@ -7,7 +7,6 @@ import (
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/limiter"
-	"github.com/sluice-go/sluice/lint"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -34,7 +33,7 @@ func TestAdmits(t *testing.T) {
 			slack := [...]uint64{0, 1, 2, 0, 0}[c.Algorithm]
 			// A window that needs one before it must lie within the horizon.
 			for w := range horizon - int(c.Period) {
-				most := lint.Admits(c, time.Duration(w))
+				most := c.Admits(time.Duration(w))
 				if got[w] > most || got[w]+slack < most {
 					t.Errorf("window of %dns: got %d, bound %d", w, got[w], most)
 				}
@@ -70,14 +69,14 @@ func search[S any](t *testing.T, m reducer.Cell[S], err error) (best [horizon]ui
 		}
 		for n := uint64(0); ; n++ {
 			granted[at] = n
-			visit(m.Clone(s), at+1)
+			visit(reducer.ValuesOf(m).Clone(s), at+1)
 			if m.Step(&s, reducer.Action{Kind: reducer.Acquire, Cost: 1}, clock.Mark(at), nil).Verdict != reducer.Admit {
 				break
 			}
 		}
 		granted[at] = 0
 	}
-	visit(m.Init(0), 0)
+	visit(reducer.ValuesOf(m).Init(0), 0)
 	return best
 }
 
@@ -105,7 +104,7 @@ func TestAdmitsExtremes(t *testing.T) {
 		{limiter.Config{Algorithm: limiter.LeakyBucket, Count: 10, Period: time.Second}, time.Second, 11},
 		{limiter.Config{Algorithm: limiter.LeakyBucket, Count: 10, Period: time.Second}, 0, 1},
 	} {
-		if got := lint.Admits(test.config, test.window); got != test.want {
+		if got := test.config.Admits(test.window); got != test.want {
 			t.Errorf("%+v in %s: got %d, want %d", test.config, test.window, got, test.want)
 		}
 	}

@@ -5,11 +5,10 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/core/backoff"
-	"github.com/sluice-go/sluice/core/hedge"
+	"github.com/sluice-go/sluice/core/budget"
 	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/mechanisms"
 	"github.com/sluice-go/sluice/core/pipeline"
-	"github.com/sluice-go/sluice/core/retry"
 	"github.com/sluice-go/sluice/policy/document"
 )
 
@@ -17,14 +16,17 @@ import (
 type analysis struct {
 	policy *document.Policy
 	steps  []pipeline.Step
-	rows   []*mechanism.Row  // of the steps
-	docs   []*mechanism.Docs // of the steps
-	// retry is the index of the retry that makes more than one attempt, -1 for none.
+	rows   []*mechanism.Row // of the steps
+	facts  []*mechanism.Facts
+	docs   []*mechanism.Docs
+	// retry is the index of the step that repeats calls in more than one attempt, -1 for none.
 	retry    int
-	attempts uint32 // of a call; rounds beside a hedge
-	// hedge is the index of the hedge that starts further attempts, -1 for none.
+	repeated mechanism.Further // what it makes
+	attempts uint32            // of a call; rounds beside a hedge
+	// hedge is the index of the step that starts attempts beside others, -1 for none.
 	hedge    int
-	hedges   uint32 // of a round
+	hedged   mechanism.Further // what it makes
+	hedges   uint32            // of a round
 	findings []Finding
 }
 
@@ -32,15 +34,18 @@ func newAnalysis(p *document.Policy) *analysis {
 	a := &analysis{policy: p, steps: p.Steps, retry: -1, attempts: 1, hedge: -1}
 	for i := range a.steps {
 		k := a.steps[i].Kind()
-		a.rows, a.docs = append(a.rows, mechanisms.Row(k)), append(a.docs, mechanisms.Docs(k))
+		a.rows, a.facts, a.docs = append(a.rows, mechanisms.Row(k)), append(a.facts, mechanisms.Facts(k)), append(a.docs, mechanisms.Docs(k))
 	}
 	a.steps = counted(p.Steps, a.adds)
 	for i := range a.steps {
-		if a.enforced(i, mechanism.Hedges) {
-			a.hedge, a.hedges = i, pipeline.ConfigOf[hedge.Config](a.steps[i]).Max
+		if a.docs[i].Further == nil || a.steps[i].Shadow {
+			continue
 		}
-		if attempts := pipeline.ConfigOf[retry.Config](a.steps[i]).Attempts; a.enforced(i, mechanism.Repeats) && attempts > 1 {
-			a.retry, a.attempts = i, attempts
+		switch more := a.docs[i].Further(a.steps[i].Config); {
+		case a.enforced(i, mechanism.Hedges):
+			a.hedge, a.hedged, a.hedges = i, more, more.Attempts
+		case more.Attempts > 1:
+			a.retry, a.repeated, a.attempts = i, more, more.Attempts
 		}
 	}
 	return a
@@ -57,17 +62,17 @@ func (a *analysis) enforced(i int, traits mechanism.Traits) bool {
 // queue returns how many calls may wait at a cell of a step, and for how long.
 func (a *analysis) queue(i int) (places uint32, wait time.Duration) {
 	s := &a.steps[i]
-	if s.Shadow || a.rows[i].Queue == nil {
+	if s.Shadow || a.facts[i].Queue == nil {
 		return 0, 0
 	}
-	places, wait = a.rows[i].Queue(s.Config)
+	q := a.facts[i].Queue(s.Config)
 	switch {
-	case places == 0:
+	case q.Places == 0:
 		return 0, 0
-	case wait == 0:
-		return places, forever
+	case q.Wait == 0:
+		return q.Places, forever
 	}
-	return places, wait
+	return q.Places, q.Wait
 }
 
 // wait returns the longest that a caller waits in the queue of a step.
@@ -104,7 +109,7 @@ func (a *analysis) fold(from, to int, end time.Duration, attempts uint32, backof
 			}
 		default:
 			if wait := a.wait(i); wait > 0 {
-				t, cut = plus(t, wait), -1
+				t, cut = mechanism.Plus(t, wait), -1
 			}
 		}
 	}
@@ -114,15 +119,14 @@ func (a *analysis) fold(from, to int, end time.Duration, attempts uint32, backof
 // round returns how long a round lasts whose attempts last t each. A hedge starts
 // only while the attempt before it still runs.
 func (a *analysis) round(t time.Duration) time.Duration {
-	c := pipeline.ConfigOf[hedge.Config](a.steps[a.hedge])
-	if c.Parallel {
+	if a.hedged.Parallel {
 		return t
 	}
 	later := t
-	if c.After > 0 {
-		later = min(t, plus(c.After, a.waits(a.hedge)))
+	if after := a.hedged.After; after > 0 {
+		later = min(t, mechanism.Plus(after, a.waits(a.hedge)))
 	}
-	return plus(t, times(later, a.hedges))
+	return mechanism.Plus(t, mechanism.Times(later, a.hedges))
 }
 
 // waits returns the longest that an attempt waits at the steps below step i.
@@ -166,26 +170,17 @@ func (a *analysis) time(end time.Duration, attempts uint32, backoffs time.Durati
 // rounds returns how long the retry lasts whose attempts last t each. The last one
 // starts before max_elapsed.
 func (a *analysis) rounds(t time.Duration, attempts uint32, backoffs time.Duration) time.Duration {
-	all := plus(times(t, attempts), backoffs)
-	if most := a.maxElapsed(); most > 0 {
-		all = min(all, plus(t, most))
+	all := mechanism.Plus(mechanism.Times(t, attempts), backoffs)
+	if most := a.repeated.Elapsed; most > 0 {
+		all = min(all, mechanism.Plus(t, most))
 	}
 	return all
-}
-
-// maxElapsed returns the longest time in which the attempts of the retry start, 0 for
-// none.
-func (a *analysis) maxElapsed() time.Duration {
-	if a.retry < 0 {
-		return 0
-	}
-	return pipeline.ConfigOf[retry.Config](a.steps[a.retry]).MaxElapsed
 }
 
 // asksFreely reports that neither a timeout nor the retry bounds an answer's
 // retry_after.
 func (a *analysis) asksFreely() bool {
-	return a.retry >= 0 && a.within(forever, a.retry) == forever && a.maxElapsed() == 0
+	return a.retry >= 0 && a.within(forever, a.retry) == forever && a.repeated.Elapsed == 0
 }
 
 // backoffs returns the longest that a call sleeps between its attempts.
@@ -194,8 +189,8 @@ func (a *analysis) backoffs() time.Duration {
 		return 0
 	}
 	total := time.Duration(0)
-	for _, delay := range delays(pipeline.ConfigOf[retry.Config](a.steps[a.retry]).Backoff, a.attempts-1, math.MaxUint64) {
-		total = plus(total, delay)
+	for _, delay := range a.backoff().DelaysBy(a.attempts-1, math.MaxUint64) {
+		total = mechanism.Plus(total, delay)
 	}
 	return total
 }
@@ -203,39 +198,37 @@ func (a *analysis) backoffs() time.Duration {
 // sleeps returns the longest that a call sleeps between its attempts and after refusals
 // that it waits for: these name any time.
 func (a *analysis) sleeps() time.Duration {
-	if a.waitsForRefusals() {
+	if a.repeated.WaitsRefused {
 		return forever
 	}
 	return a.backoffs()
 }
 
-// waitsForRefusals reports whether the retry waits for refusals.
-func (a *analysis) waitsForRefusals() bool {
-	return a.retry >= 0 && pipeline.ConfigOf[retry.Config](a.steps[a.retry]).Refusals == retry.WaitRefused
+// setting returns the field of the setting of a type that a step has, nil for none.
+func (a *analysis) setting(i int, of mechanism.Type) any {
+	for k := range a.rows[i].Settings {
+		if s := &a.rows[i].Settings[k]; s.Type == of {
+			return a.docs[i].Draft(a.steps[i].Config).Field(s.Name)
+		}
+	}
+	return nil
 }
 
-// longestDelay returns the longest delay after a first attempt.
-func longestDelay(c backoff.Config) time.Duration {
-	longest := time.Duration(0)
-	for _, delay := range delays(c, 1, math.MaxUint64) {
-		longest = delay
-	}
-	return longest
+// backoff returns the delays between the attempts of the retry.
+func (a *analysis) backoff() backoff.Config {
+	return *a.setting(a.retry, mechanism.Backoff).(*backoff.Config)
 }
 
-// delays returns the delays after the first n attempts with one and the same
-// random word: 0 gives the shortest, the greatest word the longest.
-func delays(c backoff.Config, n uint32, word uint64) []time.Duration {
-	m, err := backoff.New(c)
-	if err != nil {
-		// A parsed document has no such backoff.
-		return nil
+// budget returns the budget of the retry, and false where it has none.
+func (a *analysis) budget() (budget.Config, bool) {
+	c := *a.setting(a.retry, mechanism.Budget).(*budget.Config)
+	return c, c != budget.Config{}
+}
+
+// cost returns the attribute that has the cost of a call at a step, empty for none.
+func (a *analysis) cost(i int) string {
+	if field, ok := a.setting(i, mechanism.Cost).(mechanism.CostField); ok {
+		return *field.Attribute
 	}
-	list := make([]time.Duration, 0, n)
-	before := time.Duration(0)
-	for k := range n {
-		before = m.Delay(k+1, before, word)
-		list = append(list, before)
-	}
-	return list
+	return ""
 }

@@ -6,10 +6,8 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/core/budget"
-	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/pipeline"
-	"github.com/sluice-go/sluice/core/retry"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -18,35 +16,30 @@ import (
 func checkNeverBinds(a *analysis) {
 	for j := range a.steps {
 		for i := range j {
-			outer, inner, ok := a.limits(i, j)
-			if !ok {
-				continue
-			}
-			if a.feeds(i, j) && conforms(outer, inner) {
+			if c, ok := a.covers(i, j); ok {
+				upper, lower := a.steps[i].Name, a.steps[j].Name
 				a.find(Warning, LimitNeverBinds, j, fmt.Sprintf("%s never refuses: %s lets at most %d pass in any %s, where %s allows %d",
-					a.steps[j].Name, a.steps[i].Name, outer.Admits(inner.Period), Duration(inner.Period), a.steps[j].Name, inner.Admits(inner.Period)),
-					fmt.Sprintf("limit: {rate: %s}", mechanism.RateText(max(1, uint32(min(outer.Admits(inner.Period)/4, limiter.MaxCount))), inner.Period)))
+					lower, upper, c.Passes, Duration(c.Period), lower, c.Allows), c.Mended)
 				break
 			}
 		}
 	}
 }
 
-// limits returns two limits at which a call takes the same, without waits and retries between them: a call that
-// passes the outer one reaches the inner one at the same mark, or its permit is
-// refunded at that mark.
-func (a *analysis) limits(i, j int) (outer, inner limiter.Config, ok bool) {
-	outer, isOuter := a.steps[i].Config.(limiter.Config)
-	inner, isInner := a.steps[j].Config.(limiter.Config)
-	if !isOuter || !isInner || a.steps[i].Shadow || a.steps[j].Shadow || outer.Cost != inner.Cost || outer.Settles() {
-		return outer, inner, false
+// covers reports whether a step admits every call that a step of its mechanism above it admits.
+// Between them is neither a wait nor a retry: a call that passes the outer one reaches the
+// inner one at the same mark, or its permit is refunded at that mark.
+func (a *analysis) covers(i, j int) (c mechanism.Covered, ok bool) {
+	outer, inner, covers := &a.steps[i], &a.steps[j], a.docs[j].Covers
+	if covers == nil || outer.Kind() != inner.Kind() || outer.Shadow || inner.Shadow || !a.feeds(i, j) {
+		return c, false
 	}
 	for k := i + 1; k < j; k++ {
 		if a.wait(k) > 0 || k == a.retry || k == a.hedge {
-			return outer, inner, false
+			return c, false
 		}
 	}
-	return outer, inner, true
+	return covers(outer.Config, inner.Config)
 }
 
 // feeds reports whether all calls of a cell of a step have the same cell of a step
@@ -56,45 +49,6 @@ func (a *analysis) feeds(from, to int) bool {
 	return within(s.Per, a.steps[to].Per) && (len(s.Per) == 0 || s.Missing != pipeline.MissingSkip)
 }
 
-// conforms reports whether a limit admits every call of cost 1 that another one
-// admits.
-func conforms(first, limit limiter.Config) bool {
-	switch limit.Algorithm {
-	case limiter.TokenBucket:
-		return peak(first) <= uint64(limit.AtOnce()) && slower(first, limit.Interval())
-	case limiter.LeakyBucket:
-		return peak(first) == 1 && slower(first, limit.Interval()) && (first.Algorithm == limiter.TokenBucket || first.Algorithm == limiter.LeakyBucket)
-	case limiter.SlidingCounter:
-		// Two windows of the counter may lie close together.
-		return first.Admits(plus(limit.Period, limit.Period-1)) <= uint64(limit.Count)
-	}
-	return first.Admits(limit.Period-1) <= uint64(limit.Count)
-}
-
-// peak returns the p of the bound p + W / interval on what a limit admits in a
-// window of length W.
-func peak(c limiter.Config) uint64 {
-	switch c.Algorithm {
-	case limiter.TokenBucket:
-		return uint64(c.AtOnce())
-	case limiter.LeakyBucket:
-		return 1
-	case limiter.FixedWindow:
-		return 2 * uint64(c.Count)
-	}
-	return uint64(c.Count)
-}
-
-// slower reports whether a limit admits on average no more than one call for each
-// interval.
-func slower(c limiter.Config, interval time.Duration) bool {
-	if c.Algorithm == limiter.TokenBucket || c.Algorithm == limiter.LeakyBucket {
-		return c.Interval() >= interval
-	}
-	high, low := bits.Mul64(uint64(c.Count), uint64(interval))
-	return high == 0 && low <= uint64(c.Period)
-}
-
 // checkBudget finds budgets that grant every retry, and the load below which the
 // others do.
 func checkBudget(a *analysis) {
@@ -102,34 +56,34 @@ func checkBudget(a *analysis) {
 		return
 	}
 	s := &a.steps[a.retry]
-	r := pipeline.ConfigOf[retry.Config](*s)
-	if !r.Budgeted {
+	c, budgeted := a.budget()
+	if !budgeted {
 		return
 	}
-	switch r.Budget.Rule {
+	switch c.Rule {
 	case budget.Windowed:
 	case budget.Adaptive:
 		if a.attempts <= 2 {
 			a.find(Note, BudgetFloor, a.retry, "a call makes at most 1 retry, which the budget grants at any share of failures: it refuses only after a long wait and below full steps", "retry: {attempts: 4}")
 		}
-		if wait := a.waits(a.retry); wait > 0 && wait <= r.Budget.Wait {
-			a.find(Note, BudgetWait, a.retry, fmt.Sprintf("an attempt waits at most %s at the steps below: wait of %s refuses no retry", Duration(wait), Duration(r.Budget.Wait)), fmt.Sprintf("retry: {budget: {adaptive: %s, wait: %s}}", Duration(r.Budget.Window), Duration(wait/2)))
+		if wait := a.waits(a.retry); wait > 0 && wait <= c.Wait {
+			a.find(Note, BudgetWait, a.retry, fmt.Sprintf("an attempt waits at most %s at the steps below: wait of %s refuses no retry", Duration(wait), Duration(c.Wait)), fmt.Sprintf("retry: {budget: {adaptive: %s, wait: %s}}", Duration(c.Window), Duration(wait/2)))
 		}
 		return
 	default:
-		n := untilSpent(r.Budget)
+		n := untilSpent(c)
 		if n > 0 && n < uint64(a.attempts) {
-			a.find(Warning, BudgetOneCall, a.retry, fmt.Sprintf("the tokens grant %d of the %d retries that a call makes while no attempt succeeds: one call that fails uses up the budget of all", n, a.attempts-1), tokensText(r.Budget, a.attempts-1))
+			a.find(Warning, BudgetOneCall, a.retry, fmt.Sprintf("the tokens grant %d of the %d retries that a call makes while no attempt succeeds: one call that fails uses up the budget of all", n, a.attempts-1), tokensText(c, a.attempts-1))
 			return
 		}
 		if n == 0 {
 			a.find(Note, BudgetFloor, a.retry, "a failure leaves one half of the tokens or less: the budget grants no retry", "retry: {budget: {max_tokens: 10, token_ratio: 0.1}}")
 			return
 		}
-		a.find(Note, BudgetFloor, a.retry, fmt.Sprintf("the tokens grant %d retries one after another while no attempt succeeds: up to so many, the budget refuses nothing", n), fewerTokens(r.Budget))
+		a.find(Note, BudgetFloor, a.retry, fmt.Sprintf("the tokens grant %d retries one after another while no attempt succeeds: up to so many, the budget refuses nothing", n), fewerTokens(c))
 		return
 	}
-	c, floor := r.Budget, always(r.Budget)
+	floor := always(c)
 	retries := uint64(a.attempts - 1)
 	if uint64(c.Ratio.Millionths()) >= retries*uint64(reducer.Whole) {
 		// A retry may be counted in a later window than its first attempt, so that
@@ -140,7 +94,7 @@ func checkBudget(a *analysis) {
 	// The attempts whose retries use the budget ended in the window, and started
 	// before by their running time.
 	if run := a.attemptEnds(); run != forever {
-		if most := a.started(scope(s.Per), plus(c.Window, run)); most <= floor {
+		if most := a.started(scope(s.Per), mechanism.Plus(c.Window, run)); most <= floor {
 			a.find(Warning, BudgetNeverBinds, a.retry, fmt.Sprintf("%d retries are granted in %s whatever the load, and the limits let at most %d attempts end in that time: the budget never refuses", floor, Duration(c.Window), most),
 				fmt.Sprintf("retry: {budget: {ratio: %s, minimum: 0/s}}", c.Ratio))
 			return
@@ -180,7 +134,7 @@ func fewerTokens(c budget.Config) string {
 	return "retry: {budget: {tokens: 50}}"
 }
 
-// tokensText is a budget of tokens of the same rule that grants some ten calls so many
+// tokensText is a token-bucket budget of the same rule that grants some ten calls so many
 // retries each, as far as the rule has as many tokens.
 func tokensText(c budget.Config, retries uint32) string {
 	if c.Rule == budget.Throttle {

@@ -165,8 +165,8 @@ func (c *comparison) steps(before *document.Policy, j int, after *document.Polic
 	old, s := &before.Steps[j], &after.Steps[i]
 	was, is := valuesOf(before, j), valuesOf(after, i)
 	for k := range is {
-		if was[k].text != is[k].text {
-			c.value(is[k].effectOf(&was[k]), is[k].name, was[k].text, is[k].text)
+		if was[k].Text != is[k].Text {
+			c.value(is[k].effectOf(&was[k]), is[k].name, was[k].Text, is[k].Text)
 		}
 	}
 	shadow := Tighter

@@ -5,13 +5,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sluice-go/sluice/core/backoff"
-	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/budget"
 	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/pipeline"
-	"github.com/sluice-go/sluice/core/retry"
-	"github.com/sluice-go/sluice/reducer"
 )
 
 func (a *analysis) guarantees() Guarantees {
@@ -24,12 +20,14 @@ func (a *analysis) guarantees() Guarantees {
 		Held:              a.held(),
 		Breakers:          []Breaker{},
 	}
-	if a.retry >= 0 && pipeline.ConfigOf[retry.Config](a.steps[a.retry]).Budgeted {
-		g.Attempts.Budget = budgetOf(&a.steps[a.retry])
+	if a.retry >= 0 {
+		if c, budgeted := a.budget(); budgeted {
+			g.Attempts.Budget = budgetOf(c, a.steps[a.retry].Per)
+		}
 	}
 	for i := range a.steps {
-		if a.enforced(i, mechanism.Votes) {
-			g.Breakers = append(g.Breakers, breakerOf(&a.steps[i]))
+		if opens := a.docs[i].Opens; opens != nil && !a.steps[i].Shadow {
+			g.Breakers = append(g.Breakers, breakerOf(&a.steps[i], opens(a.steps[i].Config)))
 		}
 	}
 	return g
@@ -107,15 +105,14 @@ func (a *analysis) concurrent() []Concurrent {
 	return rows
 }
 
-func budgetOf(s *pipeline.Step) *Budget {
-	c := pipeline.ConfigOf[retry.Config](*s).Budget
+func budgetOf(c budget.Config, per []string) *Budget {
 	if c.Rule == budget.Adaptive {
-		return &Budget{Per: orEmpty(s.Per), Window: Duration(c.Window), OneAbove: c.OneAbove.String(), TwoAbove: c.TwoAbove.String()}
+		return &Budget{Per: orEmpty(per), Window: Duration(c.Window), OneAbove: c.OneAbove.String(), TwoAbove: c.TwoAbove.String()}
 	}
 	if c.Rule != budget.Windowed {
-		return &Budget{Per: orEmpty(s.Per), Tokens: c.Tokens, UntilSpent: untilSpent(c)}
+		return &Budget{Per: orEmpty(per), Tokens: c.Tokens, UntilSpent: untilSpent(c)}
 	}
-	return &Budget{Per: orEmpty(s.Per), Ratio: c.Ratio.String(), Always: always(c), Window: Duration(c.Window)}
+	return &Budget{Per: orEmpty(per), Ratio: c.Ratio.String(), Always: always(c), Window: Duration(c.Window)}
 }
 
 // untilSpent returns the retries that a full bucket of tokens grants while no attempt
@@ -140,53 +137,16 @@ func always(c budget.Config) uint64 {
 	return n
 }
 
-func breakerOf(s *pipeline.Step) Breaker {
-	c := pipeline.ConfigOf[breaker.Config](*s)
-	b := Breaker{Step: s.Name, Per: orEmpty(s.Per), Failures: c.Minimum, Probes: c.Probes}
-	switch c.Window {
-	case breaker.Consecutive:
-		b.Failures = c.Count
-		b.FailuresAfterGood = &c.Count
-	case breaker.Calls:
-		n := reaches(c.FailureRate, c.Count)
-		b.FailuresAfterGood = &n
-	}
-	if c.SlowRate.Positive() && c.Window == breaker.Calls {
-		n := reaches(c.SlowRate, c.Count)
-		b.SlowAfterGood = &n
-	}
-	b.Open, b.OpenLongest = openTimes(c.Open)
-	return b
-}
-
-// reaches returns the least part of the whole that reaches the share.
-func reaches(share reducer.Share, whole uint32) uint32 {
-	part := (uint64(share.Millionths())*uint64(whole) + uint64(reducer.Whole) - 1) / uint64(reducer.Whole)
-	return uint32(max(1, part))
-}
-
-// openTimes returns the longest that a breaker with the backoff stays open the
-// first time, and any time. What grows does so until it is cut.
-func openTimes(c backoff.Config) (first, longest *Duration) {
-	first = bounded(longestDelay(c))
-	last := backoff.Config{Kind: backoff.Constant, Base: c.Base, Jitter: c.Jitter, Share: c.Share}
-	switch {
-	case c.Kind == backoff.Listed:
-		last.Base = 0
-		for i := range c.Delays.Len() {
-			last.Base = max(last.Base, c.Delays.At(i))
+func breakerOf(s *pipeline.Step, o mechanism.Opens) Breaker {
+	known := func(n uint32) *uint32 {
+		if n == 0 {
+			return nil
 		}
-		if last.Base == 0 {
-			return first, first
-		}
-	case c.Kind == backoff.Constant || c.Kind == backoff.Exponential && c.Factor == backoff.FactorOne:
-		return first, first
-	case c.Max == 0:
-		return first, nil
-	case c.Kind == backoff.Decorrelated:
-		last.Base = max(c.Base, c.Max)
-	default:
-		last.Base = c.Max
+		return &n
 	}
-	return first, bounded(longestDelay(last))
+	return Breaker{
+		Step: s.Name, Per: orEmpty(s.Per), Failures: o.Failures, Probes: o.Probes,
+		FailuresAfterGood: known(o.FailuresAfterGood), SlowAfterGood: known(o.SlowAfterGood),
+		Open: bounded(o.First), OpenLongest: bounded(o.Longest),
+	}
 }

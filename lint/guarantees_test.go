@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/drive"
 	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/retry"
 	"github.com/sluice-go/sluice/core/timeout"
@@ -49,12 +50,12 @@ func randomPolicy(r *rand.Rand) *document.Policy {
 	p := &document.Policy{Policy: pipeline.Policy{Name: "random"}}
 	retries := 0
 	for range 1 + r.IntN(5) {
-		kind := pipeline.Timeout + pipeline.Kind(r.IntN(5))
+		kind := mechanism.Timeout + pipeline.Kind(r.IntN(5))
 		s := pipeline.Step{Shadow: r.IntN(8) == 0}
 		switch kind {
-		case pipeline.Timeout:
+		case mechanism.Timeout:
 			s.Config = timeout.Config{After: nanos(r, 1, 30)}
-		case pipeline.Retry:
+		case mechanism.Retry:
 			if retries++; retries > 1 {
 				continue
 			}
@@ -75,14 +76,14 @@ func randomPolicy(r *rand.Rand) *document.Policy {
 				c.Refusals = retry.WaitRefused
 			}
 			s.Config = c
-		case pipeline.Breaker:
+		case mechanism.Breaker:
 			s.Config = breaker.Config{
 				Window: breaker.Calls, Count: 4, Minimum: 3, FailureRate: reducer.Percent(100), Probes: 1,
 				Open: backoff.Config{Kind: backoff.Constant, Base: nanos(r, 1, 9)},
 			}
-		case pipeline.Limit:
+		case mechanism.Limit:
 			s.Config, s.Per = randomLimit(r), randomPer(r)
-		case pipeline.Bulkhead:
+		case mechanism.Bulkhead:
 			c := bulkhead.Config{Concurrent: 1 + r.Uint32N(4)}
 			s.Per = randomPer(r)
 			if r.IntN(2) == 0 {
@@ -93,7 +94,7 @@ func randomPolicy(r *rand.Rand) *document.Policy {
 		}
 		s.Name = fmt.Sprintf("%s-%d", s.Kind(), len(p.Steps))
 		p.Steps = append(p.Steps, s)
-		if kind == pipeline.Limit && r.IntN(3) == 0 {
+		if kind == mechanism.Limit && r.IntN(3) == 0 {
 			looser := pipeline.Step{Config: randomLooser(r, s.Config.(limiter.Config)), Per: randomPer(r), Name: fmt.Sprintf("limit-%d", len(p.Steps))}
 			p.Steps = append(p.Steps, looser)
 		}

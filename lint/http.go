@@ -6,9 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sluice-go/sluice/core/adaptive"
-	"github.com/sluice-go/sluice/core/bulkhead"
-	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/policy/document"
@@ -137,13 +134,14 @@ func checkKeys(a *analysis) {
 		if j := slices.IndexFunc(s.Per, isChosen); j >= 0 && s.Missing == pipeline.MissingSkip {
 			a.find(severity, SkippedKey, i, fmt.Sprintf("a request without %s passes %s without being counted", s.Per[j], s.Name), fmt.Sprintf("%s: {missing: deny}", s.Kind()))
 		}
-		if cost := placesAttribute(s); cost != "" {
+		switch cost := a.cost(i); {
+		case cost == "":
+		case a.rows[i].Traits.Has(mechanism.Holds):
 			a.find(Note, ChosenCost, i, fmt.Sprintf("a client that sends %s itself says how many places its calls take at %s, at least one", cost, s.Name), "")
-		}
-		if cost := costAttribute(s); cost != "" {
+		default:
 			mended := ""
 			if severity == Warning {
-				mended = fmt.Sprintf("- limit: {name: calls, rate: %s, cost: 1}", rate(s.Config.(limiter.Config)))
+				mended = a.another(i, "calls", "cost: 1")
 			}
 			a.find(severity, ChosenCost, i, fmt.Sprintf("a client that sends %s itself says what its calls cost at %s, also nothing", cost, s.Name), mended)
 		}
@@ -156,10 +154,11 @@ func checkKeys(a *analysis) {
 		}
 		message := fmt.Sprintf("a client that invents values of %s gets a new cell for each", strings.Join(s.Per, " and "))
 		mended := ""
-		if c, ok := s.Config.(limiter.Config); ok {
-			message += fmt.Sprintf(": %d permits at once from %d cells of %d", multiply(keys, c.Admits(0)), keys, c.Admits(0))
-			mended = fmt.Sprintf("- limit: {name: by-address, rate: %s, per: ip}", rate(c))
-		} else if most, ok := a.docs[i].Concurrent(s.Config); ok {
+		if a.docs[i].AtOnce != nil {
+			most := a.docs[i].AtOnce(s.Config)
+			message += fmt.Sprintf(": %d permits at once from %d cells of %d", multiply(keys, most), keys, most)
+			mended = a.another(i, "by-address", "per: ip")
+		} else if most, ok := a.concurrentAt(i); ok {
 			message += fmt.Sprintf(": %d places from %d cells of %d", multiply(keys, most), keys, most)
 			mended = fmt.Sprintf("- bulkhead: {name: by-address, concurrent: %d, per: ip}", most)
 		}
@@ -170,27 +169,29 @@ func checkKeys(a *analysis) {
 	}
 }
 
+// concurrentAt returns how many may hold a permit of a cell of a step at once, and false where
+// more may run or permits are not held.
+func (a *analysis) concurrentAt(i int) (uint64, bool) {
+	if a.docs[i].Concurrent == nil {
+		return 0, false
+	}
+	return a.docs[i].Concurrent(a.steps[i].Config)
+}
+
 // bounds reports whether a step bounds the number of calls.
 func (a *analysis) bounds(i int) bool {
 	return a.rows[i].Traits.Has(mechanism.Asks) && (a.docs[i].Admits != nil || a.docs[i].Concurrent != nil)
 }
 
-// costAttribute returns the attribute that has the permits which a call takes at a limit,
-// also none; empty without one.
-func costAttribute(s *pipeline.Step) string {
-	return pipeline.ConfigOf[limiter.Config](*s).Cost.Attribute
-}
-
-// placesAttribute returns the attribute that has the places which a call takes at a step
-// that holds them, empty without one.
-func placesAttribute(s *pipeline.Step) string {
-	switch c := s.Config.(type) {
-	case bulkhead.Config:
-		return c.Cost.Attribute
-	case adaptive.Config:
-		return c.Cost.Attribute
+// another is a step with the rate of a step, under another name and with another setting,
+// empty where the step has no rate.
+func (a *analysis) another(i int, name, setting string) string {
+	row, permits := a.rows[i], a.facts[i].Permits
+	if permits == nil {
+		return ""
 	}
-	return ""
+	p := permits(a.steps[i].Config)
+	return fmt.Sprintf("- %s: {name: %s, %s: %s, %s}", row.Kind, name, row.Short, mechanism.RateText(p.Count, p.Period), setting)
 }
 
 // bounded reports whether another step that bounds calls as they start has cells, and a
@@ -198,7 +199,10 @@ func placesAttribute(s *pipeline.Step) string {
 func (a *analysis) bounded(i int) bool {
 	for j := range a.steps {
 		s := &a.steps[j]
-		if j != i && !s.Shadow && a.bounds(j) && costAttribute(s) == "" && pipeline.ConfigOf[limiter.Config](*s).Charge != limiter.ChargeEnd && (len(s.Per) == 0 || slices.ContainsFunc(s.Per, isGiven)) {
+		if j == i || s.Shadow || !a.bounds(j) || a.rows[j].Traits.Has(mechanism.Quotas) && a.cost(j) != "" {
+			continue
+		}
+		if late := a.docs[j].Late; (late == nil || !late(s.Config)) && (len(s.Per) == 0 || slices.ContainsFunc(s.Per, isGiven)) {
 			return true
 		}
 	}

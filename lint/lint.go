@@ -84,8 +84,8 @@ func checkDefaults(doc *document.Document) (list []Finding) {
 func CheckPolicy(p *document.Policy) Policy {
 	a := newAnalysis(p)
 	for _, rule := range []func(*analysis){
-		checkOrder, checkTimeouts, checkWaits, checkQueues, checkHeld, checkRetry, checkMethods, checkBudget, checkBreakers, checkLimits, checkNeverBinds,
-		checkKeys, checkBulkheads, checkShares, checkLeases, checkOutcomes, checkFallback, checkNames, checkChaos, checkShadow, checkConditions,
+		checkOrder, checkTimeouts, checkWaits, checkQueues, checkHeld, checkRetry, checkMethods, checkBudget, checkMechanism, checkNeverBinds,
+		checkKeys, checkLeases, checkOutcomes, checkFallback, checkNames, checkShadow, checkConditions,
 	} {
 		rule(a)
 	}

@@ -3,7 +3,6 @@ package lint
 import (
 	"fmt"
 
-	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/policy/document"
 )
 
@@ -16,11 +15,8 @@ func checkProxyWaits(p *document.Policy) (findings []Finding) {
 			continue
 		}
 		means := "a wait asks again with each tick until a place is free"
-		if c, ok := a.steps[i].Config.(limiter.Config); ok {
-			means = "a wait asks again when a permit may be free"
-			if c.Algorithm == limiter.TokenBucket || c.Algorithm == limiter.LeakyBucket {
-				means = "a wait takes its permits in advance: those behind a waiter that leaves do not move up"
-			}
+		if waits := a.docs[i].Waits; waits != nil {
+			means = waits(a.steps[i].Config)
 		}
 		line, column := a.place(i)
 		findings = append(findings, Finding{

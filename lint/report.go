@@ -1,7 +1,6 @@
 package lint
 
 import (
-	"math"
 	"slices"
 	"time"
 
@@ -228,26 +227,7 @@ func (d Duration) String() string {
 func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
 // forever is a time without a bound.
-const forever = time.Duration(math.MaxInt64)
-
-// plus returns a + b, at most forever.
-func plus(a, b time.Duration) time.Duration {
-	if a > forever-b {
-		return forever
-	}
-	return a + b
-}
-
-// times returns d x n, at most forever.
-func times(d time.Duration, n uint32) time.Duration {
-	if d == 0 || n == 0 {
-		return 0
-	}
-	if d > forever/time.Duration(n) {
-		return forever
-	}
-	return d * time.Duration(n)
-}
+const forever = mechanism.Forever
 
 // bounded returns nil for forever.
 func bounded(d time.Duration) *Duration {

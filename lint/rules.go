@@ -118,7 +118,7 @@ func Rules() []RuleInfo {
 			"the budget does not limit the retries"},
 		{BudgetFloor, note, "the load below which a budget grants every retry, or a ratio that covers all of them",
 			"a budget refuses nothing while its minimum or its ratio covers all retries"},
-		{BudgetOneCall, warning, "a budget of tokens that one call whose attempts fail uses up",
+		{BudgetOneCall, warning, "a token-bucket budget that one call whose attempts fail uses up",
 			"a single bad request takes the retries of all other calls"},
 		{BudgetWait, note, "a wait of an adaptive budget that no attempt exceeds at the steps below",
 			"the setting has no effect"},

@@ -8,11 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sluice-go/sluice/core/adaptive"
 	"github.com/sluice-go/sluice/core/backoff"
-	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/budget"
-	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/policy/document"
@@ -21,10 +18,8 @@ import (
 
 // value is a setting of a step.
 type value struct {
-	name, text string
-	field      any    // as of mechanism.Draft, or a list of methods
-	effect     Effect // of a larger value
-	endless    bool   // no bound: larger than any other value
+	name string
+	mechanism.Value
 }
 
 // valuesOf returns the settings of a step in the order of its row.
@@ -37,13 +32,13 @@ func valuesOf(p *document.Policy, i int) []value {
 	visit = func(settings []mechanism.Setting, prefix string) {
 		for k := range settings {
 			s := &settings[k]
-			v := value{name: prefix + s.Name, effect: docs.Setting(prefix + s.Name).Effect}
+			v := value{prefix + s.Name, mechanism.Value{Effect: docs.Setting(prefix + s.Name).Effect}}
 			switch s.Type {
 			case mechanism.Map:
 				visit(s.Parts, v.name+".")
 				continue
 			case mechanism.OneOf:
-				v.text = windowText(a.steps[i].Config)
+				v.Text = oneOfText(s, draft, docs.Variant(a.steps[i].Config), v.name+".")
 			case mechanism.Jitter:
 				continue // a part of the backoff's text
 			case mechanism.Methods:
@@ -51,14 +46,16 @@ func valuesOf(p *document.Policy, i int) []value {
 				if row.Traits.Has(mechanism.Hedges) {
 					methods = p.HedgeMethods
 				}
-				v.field, v.text = methods, strings.Join(methods, ", ")
+				v.Field, v.Text = methods, strings.Join(methods, ", ")
 			case mechanism.Attribute, mechanism.Rates:
 				continue // a step for each class has them
 			default:
-				v.field = draft.Field(v.name)
+				v.Field = draft.Field(v.name)
 				v.read(s)
 			}
-			v.adjust(a.steps[i].Config)
+			if docs.Adjust != nil {
+				docs.Adjust(a.steps[i].Config, v.name, &v.Value)
+			}
 			values = append(values, v)
 		}
 	}
@@ -66,56 +63,60 @@ func valuesOf(p *document.Policy, i int) []value {
 	return values
 }
 
-// windowText describes the window of a breaker.
-func windowText(config mechanism.Config) string {
-	c, _ := config.(breaker.Config)
-	switch c.Window {
-	case breaker.Time:
-		return "{time: " + Duration(c.Span).String() + ", buckets: " + mechanism.Number(c.Count) + "}"
-	case breaker.Consecutive:
-		text := "{consecutive: " + mechanism.Number(c.Count)
-		if c.Forget > 0 {
-			text += ", forget: " + Duration(c.Forget).String()
+// oneOfText writes the part that a setting has, and what belongs to it.
+func oneOfText(s *mechanism.Setting, draft mechanism.Draft, variant, prefix string) string {
+	var parts []string
+	there := false
+	for k := range s.Parts {
+		part := &s.Parts[k]
+		if part.Variant {
+			there = part.Name == variant
 		}
-		return text + "}"
+		if !there {
+			continue
+		}
+		v := value{Value: mechanism.Value{Field: draft.Field(prefix + part.Name)}}
+		if v.read(part); !v.Endless {
+			parts = append(parts, part.Name+": "+v.Text)
+		}
 	}
-	return "{calls: " + mechanism.Number(c.Count) + "}"
+	return "{" + strings.Join(parts, ", ") + "}"
 }
 
 // read makes the text of a field.
 func (v *value) read(s *mechanism.Setting) {
-	switch field := v.field.(type) {
+	switch field := v.Field.(type) {
 	case *time.Duration:
-		v.text = Duration(*field).String()
+		v.Text = Duration(*field).String()
 		v.none(*field == 0 && s.Least > 0)
 	case *uint32:
-		v.text = mechanism.Number(*field)
+		v.Text = mechanism.Number(*field)
 	case *reducer.Share:
-		v.text = field.String()
+		v.Text = field.String()
 		v.none(!field.Positive())
 	case *bool:
-		v.text = strconv.FormatBool(*field)
+		v.Text = strconv.FormatBool(*field)
 	case *uint8:
-		v.text = strings.Fields(s.Words)[*field]
+		v.Text = strings.Fields(s.Words)[*field]
 	case mechanism.RateField:
-		v.text = mechanism.CalendarText(*field.Count, *field.Period, *field.Unit)
+		v.Text = mechanism.CalendarText(*field.Count, *field.Period, *field.Unit)
 	case mechanism.ZoneField:
-		v.text = field.Zone.String()
+		v.Text = field.Zone.String()
 	case mechanism.WordsField:
-		v.text = strings.Join(limiter.Outcomes(*field.Set).Names(), ", ")
+		v.Text = strings.Join(limiter.Outcomes(*field.Set).Names(), ", ")
 	case mechanism.CostField:
-		v.text = costText(field)
+		v.Text = costText(field)
 	case mechanism.DelayField:
-		v.text = Duration(*field.Duration).String()
+		v.Text = Duration(*field.Duration).String()
 		if field.Percentile.Positive() {
-			v.text = "p" + strings.TrimSuffix(field.Percentile.String(), "%")
+			v.Text = "p" + strings.TrimSuffix(field.Percentile.String(), "%")
 		}
 	case mechanism.BoundField:
-		v.text = boundText(field)
+		v.Text = boundText(field)
 	case *backoff.Config:
-		v.text = field.Describe()
+		v.Text = field.Describe()
 	case budget.Field:
-		v.text = field.Describe()
+		v.Text = field.Describe()
 		v.none(field.Window == 0 && field.Tokens == 0)
 	}
 }
@@ -142,68 +143,31 @@ func costText(c mechanism.CostField) string {
 // none makes a value that means no bound larger than all others.
 func (v *value) none(there bool) {
 	if there {
-		v.text, v.endless = "none", true
-	}
-}
-
-// onePlace fills in the cost of a step that holds places and has none.
-func (v *value) onePlace(c limiter.Cost) {
-	if v.name == "cost" && c == (limiter.Cost{}) {
-		c.Permits = 1
-		v.field, v.text = mechanism.CostField{Attribute: &c.Attribute, Permits: &c.Permits}, "1"
-	}
-}
-
-// adjust fills in the meaning of a zero, which depends on other settings.
-func (v *value) adjust(config mechanism.Config) {
-	switch c := config.(type) {
-	case limiter.Config:
-		if v.name == "burst" {
-			n := c.AtOnce()
-			v.field, v.text = &n, mechanism.Number(n)
-			if c.Algorithm != limiter.TokenBucket {
-				v.text, v.effect = "none", Other
-			}
-		}
-	case bulkhead.Config:
-		if v.name == "wait" && c.Wait == 0 && c.Queue > 0 {
-			v.text, v.endless = "as long as the caller does", true
-		}
-		v.onePlace(c.Cost)
-	case adaptive.Config:
-		v.onePlace(c.Cost)
-	case breaker.Config:
-		if v.name == "minimum" || v.name == "failure_rate" {
-			// Of another kind of window they are not there.
-			v.endless = v.endless || c.Window == breaker.Consecutive
-			if c.Window == breaker.Consecutive {
-				v.text, v.effect = "none", Other
-			}
-		}
+		v.Text, v.Endless = "none", true
 	}
 }
 
 // effectOf returns the effect of replacing a value by another one.
 func (v *value) effectOf(before *value) Effect {
-	if v.effect == Other || before.effect == Other {
+	if v.Effect == Other || before.Effect == Other {
 		return Other
 	}
 	order, ok := 0, true
 	switch {
-	case v.endless != before.endless && v.endless:
+	case v.Endless != before.Endless && v.Endless:
 		order = 1
-	case v.endless != before.endless:
+	case v.Endless != before.Endless:
 		order = -1
 	default:
-		order, ok = compareFields(v.field, before.field)
+		order, ok = compareFields(v.Field, before.Field)
 	}
 	switch {
 	case !ok || order == 0:
 		return Other
 	case order < 0:
-		return v.effect.Inverse()
+		return v.Effect.Inverse()
 	}
-	return v.effect
+	return v.Effect
 }
 
 // compareFields compares two values of one setting, and returns false where

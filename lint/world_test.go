@@ -257,7 +257,7 @@ func (w *world) checkFindings(p *document.Policy, findings []lint.Finding, seen 
 		if !ok || s.Shadow {
 			continue
 		}
-		if most, ok := lint.Servable(c); ok && w.queued[s.Name] > most {
+		if most, ok := c.Servable(); ok && w.queued[s.Name] > most {
 			return fmt.Sprintf("%d wait at %s; at most %d can be served", w.queued[s.Name], s.Name, most)
 		} else if ok && w.queued[s.Name] == most {
 			seen.queued++

@@ -19,6 +19,7 @@ import (
 	"github.com/sluice-go/sluice/core/hedge"
 	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/retry"
 	"github.com/sluice-go/sluice/core/timeout"
@@ -180,7 +181,7 @@ func TestDefaults(t *testing.T) {
 		var got any
 		switch want.(type) {
 		case backoff.Config:
-			if got = pipeline.ConfigOf[retry.Config](s).Backoff; s.Kind() == pipeline.Breaker {
+			if got = pipeline.ConfigOf[retry.Config](s).Backoff; s.Kind() == mechanism.Breaker {
 				got = pipeline.ConfigOf[breaker.Config](s).Open
 			}
 		case budget.Config:

@@ -152,5 +152,5 @@ var ErrEncoding = errors.New("not a state of this machine")
 
 // ErrConfiguration is the error, beside ErrEncoding, of a decoder for a state that
 // another configuration of the mechanism made. To use such a state, decode it by a
-// machine of that configuration and Adopt it.
+// machine of that configuration and let this one Inherit it.
 var ErrConfiguration = errors.New("made under another configuration")

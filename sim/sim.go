@@ -37,7 +37,7 @@ const (
 )
 
 // Load reads the scenario of a file, and the policy document that it names, which is
-// in the same directory unless its name says otherwise. The error is that of Parse or
+// in the same directory unless its name says otherwise. The error comes from Parse or
 // of the file.
 func Load(file string) (*Scenario, error) {
 	src, err := os.ReadFile(file)
@@ -77,7 +77,7 @@ func Parse(file string, src []byte, open scenario.Open) (*Scenario, error) {
 	return scenario.Read(file, root, before, open)
 }
 
-// Run simulates a scenario. The error is a LogError, or that of a writer of the
+// Run simulates a scenario. The error is a LogError, or comes from a writer of the
 // options.
 func Run(s *Scenario, o Options) (*Result, error) { return engine.Run(s, o) }
 
@@ -88,11 +88,11 @@ func PolicySeed(s *Scenario, o Options) uint64 { return engine.PolicySeed(s, o) 
 //go:embed schema.json
 var own []byte
 
-// Schema returns the JSON Schema (draft 2020-12) of the document, with that of the
+// Schema returns the JSON Schema (draft 2020-12) of the document, with the schema of the
 // policies inside. Parse also checks what the schema cannot express.
 func Schema() []byte { return slices.Clone(schema()) }
 
-// schema adds the definitions of the policy document's schema to those of the
+// schema adds the definitions of the policy document's schema to the definitions of the
 // scenario's, in the order of both.
 var schema = sync.OnceValue(func() []byte {
 	const begin = `"$defs": {`

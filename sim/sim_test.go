@@ -102,7 +102,7 @@ func TestSchemaHasEachNameOnce(t *testing.T) {
 	assert.NoError(t, decoder.Decode(&value))
 }
 
-// TestPolicyFile: the policies of a file are added to those of the scenario. A file is
+// TestPolicyFile: the policies of a file are added to the policies of the scenario. A file is
 // beside the scenario, and what is wrong with it is an error of the setting.
 func TestPolicyFile(t *testing.T) {
 	s, err := sim.Load("testdata/files/scenario.yaml")

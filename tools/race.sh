@@ -15,7 +15,7 @@ c_compiler || {
 	echo "NOTE: no C compiler, so the tests run WITHOUT the race detector (on Debian: apt-get install gcc libc6-dev)" >&2
 	race=()
 }
-concurrent=(. ./linearizability/... ./wasm/host/... ./internal/hosttest/... ./internal/runner/... ./internal/keyedcells/... ./internal/attempt/...)
+concurrent=(. ./internal/proof/apitest/... ./internal/proof/linearizability/... ./wasm/host/... ./wasm/hosttest/... ./internal/runner/... ./internal/keyedcells/... ./internal/attempt/...)
 find_modules
 # ./bindings/... leaves out the bindings that are modules of their own.
 for pattern in ./bindings/... "${patterns[@]}"; do

@@ -11,7 +11,7 @@
 #
 # Many seeds of the comparisons alone, in one process each:
 #
-#   SLUICE_SEED=9000 SLUICE_SEEDS=200 SLUICE_CASES=2000 go test -tags=sluice_assert -timeout=0 -run 'TestOracle|TestRunnerAgreesWithEval' ./eval .
+#   SLUICE_SEED=9000 SLUICE_SEEDS=200 SLUICE_CASES=2000 go test -tags=sluice_assert -timeout=0 -run 'TestOracle|TestRunnerAgreesWithEval' ./internal/oracle ./internal/proof/apitest
 #   SLUICE_SEED=9000 SLUICE_SEEDS=200 SLUICE_CASES=12 go test -tags=sluice_assert -timeout=0 -run TestEngines ./cmd/sluice/internal/cli
 #   SLUICE_SEED=9000 SLUICE_SEEDS=200 SLUICE_CASES=300 go test -tags=sluice_assert -timeout=0 -run 'TestDriverAgreesWithEval|TestNestedAgrees' ./js
 set -euo pipefail
@@ -43,7 +43,7 @@ for ((round = 1; ; round++, seed++)); do
 	began=$SECONDS
 	# Explorations draw nothing.
 	tests -count=1 -timeout=0 -skip='^Test(Soak|Explored)' "${packages[@]}"
-	SLUICE_SOAK=$((SECONDS - began + 1))s ARGS='' tests ${race[@]+"${race[@]}"} -count=1 -timeout=0 -run='^TestSoak' . ./proxywasm/scenarios
+	SLUICE_SOAK=$((SECONDS - began + 1))s ARGS='' tests ${race[@]+"${race[@]}"} -count=1 -timeout=0 -run='^TestSoak' ./internal/proof/apitest ./proxywasm/scenarios
 	((SECONDS < end)) || break
 done
 # The targets of the front, and of the library below it: what strangers send.

@@ -7,12 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-
-	"github.com/sluice-go/sluice/eval"
 )
 
-// MaxLine is the longest line in bytes that a Reader reads.
-const MaxLine = eval.MaxLine
+// MaxLine is the longest line in bytes that a Reader and `sluice eval` read.
+const MaxLine = 4 << 20
 
 // Line is one line of a trace. One of its pointers is set.
 type Line struct {
@@ -20,7 +18,7 @@ type Line struct {
 	Number   int
 	Header   *Header
 	End      *End
-	Event    *eval.Event
+	Event    *Event
 	Decision *Decision
 }
 
@@ -104,8 +102,8 @@ func read(src []byte) (line Line, err error) {
 		d, err = ReadDecision(src)
 		line.Decision = &d
 	default:
-		var e eval.Event
-		e, err = eval.Read(src)
+		var e Event
+		e, err = ReadEvent(src)
 		line.Event = &e
 	}
 	return line, err

@@ -33,7 +33,7 @@ type Call struct {
 	settings *settings
 }
 
-// Context returns the context of the call: that of the caller for a client, that with the
+// Context returns the context of the call: the caller's for a client, the one with the
 // incoming metadata for a server.
 func (c *Call) Context() context.Context { return c.ctx }
 

@@ -30,7 +30,7 @@
 //     a negative pushback forbids it.
 //   - Each attempt is one call of the rest of the chain. Attempts beside each other have
 //     messages of their own, and the reply, header, trailer and peer that the caller gets
-//     are those of the attempt that won. Info returns what was done.
+//     come from the attempt that won. Info returns what was done.
 //   - A server does not repeat: it passes a retry or hedge step untouched. So does a stream
 //     on either side.
 //   - A unary call votes with its status, a stream with the status at its end. Timeouts hold

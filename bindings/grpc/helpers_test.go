@@ -22,7 +22,7 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/core/mechanism"
 )
 
 // The methods of the service of the tests. The names of the unary ones say how their
@@ -133,7 +133,7 @@ func start(t testing.TB, s *service, server []grpc.ServerOption, client ...grpc.
 	return conn
 }
 
-// invoke makes a unary call with a text and returns that of the reply.
+// invoke makes a unary call with a text and returns the text of the reply.
 func invoke(ctx context.Context, conn *grpc.ClientConn, method, in string, options ...grpc.CallOption) (string, error) {
 	out := &text{}
 	err := conn.Invoke(ctx, method, wrapperspb.String(in), out, options...)
@@ -177,7 +177,7 @@ func policyOf(t testing.TB, lines ...string) *sluice.Pipeline {
 func free(t testing.TB, p *sluice.Pipeline) int {
 	t.Helper()
 	for _, s := range p.State() {
-		if s.Kind == pipeline.Bulkhead {
+		if s.Kind == mechanism.Bulkhead {
 			return int(s.Free)
 		}
 	}

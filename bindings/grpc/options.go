@@ -91,7 +91,7 @@ func WithMethods(methods ...string) ClientOption {
 	return clientOption(func(s *settings) { s.methods = append([]string{}, methods...) })
 }
 
-// WithPolicyOf chooses the policy of a call, in place of that of the interceptor or of the
+// WithPolicyOf chooses the policy of a call, in place of the policy of the interceptor or of the
 // route; nil leaves it as it is. The pipelines are to be few, since the interceptor keeps
 // what it works out of them. Default: none. For clients see WithPolicy.
 func WithPolicyOf(f func(*Call) *sluice.Pipeline) ServerOption {
@@ -105,7 +105,7 @@ const DefaultIPv6Prefix = 64
 // WithTrustedProxies believes the metadata x-forwarded-for as far as it was written by hops
 // of these prefixes: the attribute "ip" is the last address in it, read from the right, that
 // is none of theirs. Default: none, and the attribute is the address of the peer. Prefixes of
-// IPv4 in IPv6 are those of IPv4.
+// IPv4 in IPv6 count as prefixes of IPv4.
 func WithTrustedProxies(prefixes ...netip.Prefix) ServerOption {
 	return serverOption(func(s *settings) {
 		s.trusted = nil

@@ -54,8 +54,8 @@ func (s *settings) outcomeOf(g *guard, c *Call, reply any, err error, why policy
 	return guards.Asked(s.outcome(c, reply, err, outcome), outcome)
 }
 
-// retryAfter returns the delay that a failure asks for: that of the pushback in its
-// trailer, else that of the RetryInfo of its status, else that of retry-after in its
+// retryAfter returns the delay that a failure asks for: the pushback in its
+// trailer, else the RetryInfo of its status, else retry-after in its
 // trailer, which proxies of HTTP write.
 func retryAfter(err error, trailer metadata.MD) (after time.Duration, ok bool) {
 	if values := trailer[pushbackKey]; len(values) > 0 {

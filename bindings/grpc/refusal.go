@@ -28,7 +28,7 @@ func (e *policyError) Unwrap() error { return e.error }
 // GRPCStatus is what package status looks for.
 func (e *policyError) GRPCStatus() *status.Status { return e.status }
 
-// isPolicys reports whether an error is one that a policy makes, and not that of an attempt.
+// isPolicys reports whether an error comes from a policy, and not from an attempt.
 func isPolicys(err error) bool {
 	switch err.(type) {
 	case *sluice.RejectedError, *sluice.TimeoutError, *sluice.InjectedError, *sluice.CancelError, *sluice.UnknownPolicyError:

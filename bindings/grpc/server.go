@@ -14,7 +14,7 @@ import (
 )
 
 // UnaryServerInterceptor guards every unary handler with p. A refused call does not reach
-// its handler. The vote is that of the status with which the handler returns. A timeout
+// its handler. The vote follows from the status with which the handler returns. A timeout
 // ends the context of the handler; what the handler returns after it is DEADLINE_EXCEEDED
 // unless it is a success. A panic gives everything back, counts as a failure, and goes on.
 func UnaryServerInterceptor(p *sluice.Pipeline, options ...ServerOption) grpc.UnaryServerInterceptor {
@@ -64,7 +64,7 @@ type answer interface {
 	SetTrailer(metadata.MD)
 }
 
-// unaryAnswer is that of a unary call.
+// unaryAnswer is the answer of a unary call.
 type unaryAnswer struct{ ctx context.Context }
 
 func (a unaryAnswer) SetHeader(md metadata.MD) error { return grpc.SetHeader(a.ctx, md) }

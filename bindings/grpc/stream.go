@@ -18,9 +18,9 @@ import (
 )
 
 // StreamClientInterceptor guards every stream with p. It takes permits and places, or
-// refuses, when the stream begins; the vote is that of the status at its end. Timeouts bound
+// refuses, when the stream begins; the vote follows from the status at its end. Timeouts bound
 // the whole stream: one without an end needs a policy without them. A stream is not
-// repeated. Errors are those of UnaryClientInterceptor.
+// repeated. Errors are as in UnaryClientInterceptor.
 func StreamClientInterceptor(p *sluice.Pipeline, options ...ClientOption) grpc.StreamClientInterceptor {
 	return newClient(always(p), aStream, options).stream
 }

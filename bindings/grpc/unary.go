@@ -209,7 +209,7 @@ func (u *unaryCall) once(own *guards.Override, has bool, methods []string, hasNo
 	return u.method + " is not declared idempotent, and there is no idempotency-key"
 }
 
-// named reports whether a name of WithMethods is that of the call's method.
+// named reports whether a name of WithMethods names the call's method.
 func (u *unaryCall) named(name string) bool {
 	service, ok := strings.CutSuffix(name, "*")
 	return name == u.method || ok && strings.HasPrefix(u.method, service)
@@ -233,7 +233,7 @@ func declared(method string) string {
 	return ""
 }
 
-// split takes the options that write to the caller out of those of an attempt.
+// split takes the options that write to the caller out of the options of an attempt.
 func (u *unaryCall) split() {
 	u.rest = u.options
 	for i, o := range u.options {

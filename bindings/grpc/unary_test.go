@@ -40,7 +40,7 @@ func guarded(p *sluice.Pipeline, options ...sluicegrpc.ClientOption) grpc.DialOp
 // echo answers with what it gets.
 func echo(_ context.Context, _ int, in string) (string, error) { return in, nil }
 
-// retryDelay returns that of the RetryInfo of an error, and false without one.
+// retryDelay returns the delay of the RetryInfo of an error, and false without one.
 func retryDelay(err error) (time.Duration, bool) {
 	for _, d := range status.Convert(err).Details() {
 		if info, ok := d.(*errdetails.RetryInfo); ok {

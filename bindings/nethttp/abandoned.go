@@ -89,7 +89,7 @@ func newLingering(ctx context.Context, details *Details, bounds *Abandoned, own 
 	return l
 }
 
-// watch has every end of the context of the runner end this one, those of deadlines
+// watch has every end of the context of the runner end this one, ends by deadlines
 // included.
 func (l *lingering) watch() {
 	if l.watched.CompareAndSwap(false, true) {

@@ -57,7 +57,7 @@ routes:
 	assert.False(t, ok, "without the option")
 }
 
-// blank is an http.ResponseWriter that can do what that of a server can.
+// blank is an http.ResponseWriter that can do what a server's can.
 type blank struct{ header http.Header }
 
 func (b *blank) Header() http.Header                        { return b.header }

@@ -386,7 +386,7 @@ func (c *call) begins(ctx context.Context) *Details {
 	return &Details{Policy: c.guard.pipeline.Name(), Attempts: int(number), NoRetry: c.request.NoRetry}
 }
 
-// discard closes the answer of an attempt that is not that of the request.
+// discard closes the answer of an attempt that is not the answer of the request.
 func (c *call) discard(value any) {
 	resp, _ := value.(*http.Response)
 	c.mu.Lock()
@@ -398,7 +398,7 @@ func (c *call) discard(value any) {
 	}
 }
 
-// taken makes the answer that the policy returned that of the request.
+// taken makes the answer that the policy returned the answer of the request.
 func (c *call) taken(resp *http.Response) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -452,7 +452,7 @@ func (c *call) idle(ctx context.Context) (context.Context, *idle) {
 
 // hold keeps what the attempt has until the body of its answer is over. The policy's
 // timeouts cut the body as well, unless it is a connection that was upgraded, or goes to the
-// client of a proxy, whose bounds are those of the document.
+// client of a proxy, whose bounds come from the document.
 func (c *call) hold(ctx context.Context, resp *http.Response) (release func()) {
 	if c.in != nil || c.t.headerTimeouts || resp.StatusCode == http.StatusSwitchingProtocols {
 		return sluice.Hold(ctx)

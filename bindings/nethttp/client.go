@@ -190,7 +190,7 @@ func (b *clientBody) arm() {
 	_ = b.connection.SetReadDeadline(at)
 }
 
-// setDeadline is that of http.ResponseController: the bounds do not lift a deadline
+// setDeadline works as in http.ResponseController: the bounds do not lift a deadline
 // that the handler sets itself.
 func (b *clientBody) setDeadline(at time.Time) error {
 	b.mu.Lock()
@@ -243,7 +243,7 @@ func (b *clientBody) answering() {
 	}
 }
 
-// unbound lifts the bounds of the body: from here on those of the answer hold.
+// unbound lifts the bounds of the body: from here on the bounds of the answer hold.
 func (b *clientBody) unbound() {
 	if b == nil {
 		return

@@ -264,7 +264,7 @@ func TestHandlersConnectionIsCut(t *testing.T) {
 	})
 }
 
-// TestBoundsOfTheDocument has a handler of one policy take those of its document.
+// TestBoundsOfTheDocument has a handler of one policy take the bounds of its document.
 func TestBoundsOfTheDocument(t *testing.T) {
 	for name, routed := range map[string]bool{"of a pipeline": false, "of a route": true} {
 		t.Run(name, func(t *testing.T) {

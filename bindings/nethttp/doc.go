@@ -28,7 +28,7 @@
 //   - Votes and retries end with an answer's headers, with WithWholeAnswers votes with its
 //     body. A bulkhead's place and the attempt's context are held until the answer's body
 //     has been read to its end or closed, as it must be anyway. Until then a Transport's
-//     timeouts cut the body, too, unless WithHeaderTimeouts is given; those of a Handler
+//     timeouts cut the body, too, unless WithHeaderTimeouts is given; timeouts of a Handler
 //     and of Transport.Proxy end with the headers. WithIdleTimeout bounds single reads.
 //   - When the attempts are used up, the last answer is returned as it is, not
 //     an error.
@@ -39,7 +39,7 @@
 //   - A Handler and a Proxy bound how long a client may take over the body of its
 //     request and over an answer, by the section http of the document. Time that the
 //     client takes gives no vote. This needs an http.ResponseWriter that has deadlines,
-//     as that of net/http; a middleware between the two must have the method Unwrap.
+//     as a writer of net/http; a middleware between the two must have the method Unwrap.
 //   - A request of gRPC is refused by a status of gRPC, and the status of its answer,
 //     in the headers or in trailers that come before a message, decides its outcome as the
 //     HTTP status that it stands for.

@@ -133,7 +133,7 @@ func (d *download) releaseAfter(err error) {
 // aheadBytes are read to see whether an answer has a first byte.
 const aheadBytes = 512
 
-// first waits for the first byte of the answer, or its end. An error is that of an
+// first waits for the first byte of the answer, or its end. An error comes from an
 // answer that breaks off before.
 func (d *download) first() (ended bool, err error) {
 	ahead := make([]byte, aheadBytes)
@@ -186,7 +186,7 @@ func (d *download) Close() error {
 }
 
 // connection is an answer of status 101. The end of one direction is not yet
-// that of the other.
+// the end of the other.
 type connection struct {
 	*download
 	io.Writer

@@ -7,12 +7,10 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/fallback"
 	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/mechanisms"
 	"github.com/sluice-go/sluice/core/pipeline"
-	"github.com/sluice-go/sluice/core/timeout"
 	"github.com/sluice-go/sluice/internal/guards"
 	"github.com/sluice-go/sluice/policy"
 	"github.com/sluice-go/sluice/policy/document"
@@ -37,7 +35,7 @@ type view struct {
 
 func newGuard(p *sluice.Pipeline) *guard { return &guard{pipeline: p} }
 
-// fallbackOf returns that of the policy for a request, nil for none and for no policy.
+// fallbackOf returns the fallback of the policy for a request, nil for none and for no policy.
 // Its body is no message of gRPC, so a request of gRPC gets the refusal or the answer
 // itself.
 func (g *guard) fallbackOf(r *http.Request) *fallback.Config {
@@ -60,11 +58,18 @@ func (v *view) fill(plan *pipeline.Plan) {
 		}
 	}
 	for i := range plan.Len() {
-		after := pipeline.ConfigOf[timeout.Config](plan.Step(i)).After
-		v.timed = v.timed || after > 0 && !plan.Shadow(i)
-		v.holds = v.holds || !plan.Shadow(i) && mechanisms.Row(plan.Kind(i)).Traits.Has(mechanism.Holds)
-		if c, ok := plan.Step(i).Config.(breaker.Config); ok && !plan.Shadow(i) && c.SlowOver > 0 && (v.slow == 0 || c.SlowOver < v.slow) {
-			v.slow = c.SlowOver
+		if plan.Shadow(i) {
+			continue
+		}
+		row := mechanisms.Row(plan.Kind(i))
+		v.timed = v.timed || row.Traits.Has(mechanism.Cuts)
+		v.holds = v.holds || row.Traits.Has(mechanism.Holds)
+		slow := mechanisms.Facts(plan.Kind(i)).Slow
+		if slow == nil {
+			continue
+		}
+		if over := slow(plan.Settings(i).Config); over > 0 && (v.slow == 0 || over < v.slow) {
+			v.slow = over
 		}
 	}
 }

@@ -22,7 +22,7 @@ import (
 // document (RFC 9457). A policy's fallback takes the place of the problem
 // document, and of the handler's own answer when that is a failure.
 //
-// The vote is that of the status, at the moment at which the headers are
+// The vote follows from the status, at the moment at which the headers are
 // written, with their Retry-After for a breaker that obeys it; there the policy's timeouts end as well, unless WithWholeAnswers is given. Until then they end the
 // request's context, and a handler that returned without having written
 // anything is answered for with 503. A panic before the headers is a failure;

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/core/mechanism"
 )
 
 // parse makes the pipelines of a document.
@@ -131,7 +131,7 @@ func text(t testing.TB, resp *http.Response) string {
 func free(t testing.TB, p *sluice.Pipeline) int {
 	t.Helper()
 	for _, s := range p.State() {
-		if s.Kind == pipeline.Bulkhead {
+		if s.Kind == mechanism.Bulkhead {
 			return int(s.Free)
 		}
 	}

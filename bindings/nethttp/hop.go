@@ -21,7 +21,7 @@ const grpcTimeout = "Grpc-Timeout"
 // hop is what goes from the request that comes in to those that go out for it.
 type hop struct {
 	// deadlines are the header fields that say how long a request may take, canonical:
-	// one, and that of gRPC; empty for none.
+	// one, and the one of gRPC; empty for none.
 	deadlines []string
 	most      time.Duration // 0 for as long as the header says
 	carried   []string      // header fields, canonical
@@ -52,7 +52,7 @@ func WithDeadlineHeader(name string, most time.Duration) Option {
 }
 
 // WithCarriedHeaders carries header fields over hops, as Priority (RFC 9218) or
-// X-Request-Id. A Handler keeps those of a request with its context. A Transport adds
+// X-Request-Id. A Handler keeps the headers of a request with its context. A Transport adds
 // them to requests of this context, or of one made from it, that do not have the field
 // themselves. Both need the option. Fields with more than 1 KiB are left out. Default:
 // none.
@@ -218,7 +218,7 @@ func (p *hop) limit(ctx context.Context, h http.Header) (limited context.Context
 	return limited, cancel, at
 }
 
-// clientDeadline is that of a request which says how long it may take.
+// clientDeadline is the deadline of a request which says how long it may take.
 type clientDeadline struct {
 	at    time.Time
 	first bool // no timeout of the policy comes before it

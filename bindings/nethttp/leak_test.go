@@ -18,7 +18,7 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/bindings/nethttp"
-	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/internal/pipes"
 )
 
@@ -169,7 +169,7 @@ func TestNothingIsLeft(t *testing.T) {
 				assert.Greater(t, next.attempts.Load(), int64(requests)/2, "too few got past the breaker")
 				for _, s := range p.State() {
 					assert.Zero(t, s.Waiting, s.Step)
-					if s.Kind == pipeline.Bulkhead {
+					if s.Kind == mechanism.Bulkhead {
 						assert.Contains(t, []uint32{8, 16}, s.Free)
 					}
 				}

@@ -98,7 +98,7 @@ func WithResponseOutcome(f func(resp *http.Response, byStatus reducer.Outcome) r
 	return func(s *settings) { s.responseOutcome = f }
 }
 
-// WithPolicyOf chooses the policy of a request, in place of that of the Handler or of the
+// WithPolicyOf chooses the policy of a request, in place of the policy of the Handler or of the
 // route; nil leaves it as it is. The pipelines are to be few, since the Handler keeps what
 // it works out of them. Default: none. Handler alone; for a Transport see WithPolicy.
 func WithPolicyOf(f func(*http.Request) *sluice.Pipeline) Option {
@@ -120,7 +120,7 @@ func WithMaxBody(bytes int64) Option { return func(s *settings) { s.maxBody = by
 // WithTrustedProxies believes X-Forwarded-For as far as it was written by hops
 // of these prefixes: the attribute "ip" is the last address in it, read from
 // the right, that is none of theirs. Default: none, and the attribute is the
-// address of the peer. Prefixes of IPv4 in IPv6 are those of IPv4.
+// address of the peer. Prefixes of IPv4 in IPv6 count as prefixes of IPv4.
 func WithTrustedProxies(prefixes ...netip.Prefix) Option {
 	return func(s *settings) {
 		s.trusted = make([]netip.Prefix, len(prefixes))
@@ -162,7 +162,7 @@ func WithAdmission() Option { return func(s *settings) { s.admits = true } }
 // status are decided by the headers, as no answer is repeated of which a part was passed
 // on. Default: off.
 //
-// The end of a body is that of its last byte, its Close, or for a Handler the handler's return.
+// A body ends with its last byte, its Close, or for a Handler the handler's return.
 // Time in which the reader of an answer is waited for, as a client that does not read,
 // does not count as the dependency's: where it is more than a tenth of the time that a
 // timeout cuts, and where without it the answer would not be slow, the attempt ends as

@@ -10,9 +10,9 @@ import (
 // Override is what differs for some requests of a Transport. What is zero is as without
 // it. The policy of a request is changed by WithPolicy and WithoutPolicy.
 type Override struct {
-	// Key is the attribute "key", in place of that of WithKey.
+	// Key is the attribute "key", in place of the one from WithKey.
 	Key string
-	// Cost is how many permits of a limit each attempt takes, in place of that of
+	// Cost is how many permits of a limit each attempt takes, in place of the one from
 	// WithCost; sluice.NoCost takes none.
 	Cost uint32
 	// NoRetry is a reason to send the request once, without a retry and without a

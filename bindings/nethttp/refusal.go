@@ -109,7 +109,7 @@ func replaces(err error) bool {
 	return !ok || fallback.Covers(injected.Result)
 }
 
-// values are those of the headers of an answer, in one allocation.
+// values has the values of the headers of an answer, in one allocation.
 type values struct{ reason, cache, kind, after, length, field [1]string }
 
 // explain sets the headers that all answers of ours have.
@@ -180,7 +180,7 @@ type retryTexts struct {
 	field string
 }
 
-// textsOf returns those of a limit without permits. Many refusals in a row have the same.
+// textsOf returns the texts of a limit without permits. Many refusals in a row have the same.
 func (r *rejection) textsOf(l *refusals.Limit, after time.Duration) *retryTexts {
 	reset := refusals.CeilSeconds(after)
 	t := r.last.Load()
@@ -210,7 +210,7 @@ type rejectionOf struct {
 // by the error of another policy as well.
 const mostRejections = 256
 
-// rejection returns that of a refusal.
+// rejection returns the rejection of a refusal.
 func (v *view) rejection(e *sluice.RejectedError) *rejection {
 	of := rejectionOf{e.Step, e.Reason}
 	known := v.rejections.Load()

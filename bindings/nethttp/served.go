@@ -485,7 +485,7 @@ func (c *takenConn) Close() error {
 	return err
 }
 
-// NetConn returns the connection below, as that of crypto/tls does.
+// NetConn returns the connection below, as the method of crypto/tls does.
 func (c *takenConn) NetConn() net.Conn { return c.Conn }
 
 // failing reports whether the policy's fallback takes the place of an answer.

@@ -109,7 +109,7 @@ func stalls(code int) func(*http.Request) (*http.Response, error) {
 	}
 }
 
-// TestTimeoutsCutBodiesOfHedges cuts that of the winner.
+// TestTimeoutsCutBodiesOfHedges cuts the body of the winner.
 func TestTimeoutsCutBodiesOfHedges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := policyOf(t, "steps:", "  - hedge: {after: 1s}", "  - bulkhead: 2", "  - timeout: 10s")
@@ -147,7 +147,7 @@ func TestBodyOfACallerThatLeaves(t *testing.T) {
 	})
 }
 
-// TestTimeoutsOfAProxyEndWithTheHeaders, whose bounds are those of the document.
+// TestTimeoutsOfAProxyEndWithTheHeaders, whose bounds come from the document.
 func TestTimeoutsOfAProxyEndWithTheHeaders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := policyOf(t, "steps:", "  - bulkhead: 1", "  - timeout: 10s")

@@ -14,7 +14,7 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/bindings/nethttp"
-	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -22,7 +22,7 @@ import (
 func votes(t testing.TB, p *sluice.Pipeline) string {
 	t.Helper()
 	for _, s := range p.State() {
-		if s.Kind == pipeline.Breaker {
+		if s.Kind == mechanism.Breaker {
 			return s.Text
 		}
 	}

@@ -11,7 +11,7 @@ import (
 // those about which the policy is asked.
 //
 // Two forms of a target are served (RFC 9112 section 3.2): the origin form, and the
-// absolute form of http and https, whose host net/http has made that of the request. The
+// absolute form of http and https, whose host net/http has made the host of the request. The
 // third is the asterisk of OPTIONS.
 func checkTarget(r *http.Request) error {
 	u := r.URL

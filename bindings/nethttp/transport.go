@@ -81,7 +81,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// CloseIdleConnections closes those of the guarded round tripper, for
+// CloseIdleConnections closes the idle connections of the guarded round tripper, for
 // http.Client.CloseIdleConnections.
 func (t *Transport) CloseIdleConnections() {
 	if c, ok := t.next.(interface{ CloseIdleConnections() }); ok {

@@ -60,7 +60,7 @@ var voting = []string{
 	"  - breaker: {window: {calls: 1}, minimum: 1, slow: {over: 3s, rate: 100%}, open: 1h}", "  - bulkhead: 2", "  - timeout: 10s",
 }
 
-// mode is that of the breaker.
+// mode is the mode of the breaker.
 func mode(p *sluice.Pipeline) string {
 	for _, s := range p.State() {
 		if s.Mode != "" {

@@ -3,6 +3,7 @@ package sluiceotel
 import (
 	"context"
 	"errors"
+	"reflect"
 	"sync/atomic"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -93,7 +94,7 @@ func fail(span trace.Span, err error) {
 		return
 	}
 	span.SetStatus(codes.Error, err.Error())
-	span.SetAttributes(semconv.ErrorType(err))
+	span.SetAttributes(errorType(err))
 	var (
 		rejected *sluice.RejectedError
 		timeout  *sluice.TimeoutError
@@ -149,3 +150,18 @@ func addEvent(e sluice.Event) {
 	}
 	span.AddEvent(name, trace.WithAttributes(set...))
 }
+
+// errorType is semconv.ErrorType, with the errors of package api under the names that users of
+// package sluice know.
+func errorType(err error) attribute.KeyValue {
+	kind := semconv.ErrorType(err)
+	for ; err != nil; err = errors.Unwrap(err) {
+		t := reflect.TypeOf(err)
+		if t.String() == kind.Value.AsString() && t.Kind() == reflect.Pointer && t.Elem().PkgPath() == dataPackage {
+			return semconv.ErrorTypeKey.String("*sluice." + t.Elem().Name())
+		}
+	}
+	return kind
+}
+
+var dataPackage = reflect.TypeFor[sluice.RejectedError]().PkgPath()

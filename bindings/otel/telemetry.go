@@ -48,7 +48,7 @@ func WithMeterProvider(p metric.MeterProvider) Option { return func(c *config) {
 // WithTracerProvider sets the provider of the spans of Do. Default: the global one.
 func WithTracerProvider(p trace.TracerProvider) Option { return func(c *config) { c.tracers = p } }
 
-// New returns a Telemetry of nothing. The error is that of the provider of the metrics.
+// New returns a Telemetry of nothing. The error comes from the provider of the metrics.
 func New(options ...Option) (*Telemetry, error) {
 	c := config{meters: otel.GetMeterProvider(), tracers: otel.GetTracerProvider()}
 	for _, option := range options {
@@ -114,7 +114,7 @@ func (t *Telemetry) instrument(meter metric.Meter) (err error) {
 // returned end the rest.
 func (t *Telemetry) Close() error { return t.registration.Unregister() }
 
-// AddSet exports what the pipelines of the set decide from now on, those of later
+// AddSet exports what the pipelines of the set decide from now on, pipelines of later
 // documents included, and the state of the active ones. remove ends it. A Telemetry has
 // one set or pipeline for each name of a policy.
 func (t *Telemetry) AddSet(set *sluice.Set) (remove func()) { return t.sources.AddSet(set) }

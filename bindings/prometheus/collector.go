@@ -43,7 +43,7 @@ func New(options ...Option) *Collector {
 	return c
 }
 
-// AddSet counts what the pipelines of the set decide from now on, those of later
+// AddSet counts what the pipelines of the set decide from now on, pipelines of later
 // documents included, and exports the state of the active ones. remove ends it; what was
 // counted is no longer exported then. A Collector has one set or pipeline for each name of
 // a policy: two of one name make the scrape fail. prometheus.WrapRegistererWith keeps two

@@ -1,5 +1,5 @@
 // Package sluiceprometheus exports what Sluice policies decide, and the state of their
-// steps, to Prometheus. The names of the metrics are those of sluice serve; docs/observability.md
+// steps, to Prometheus. The metrics have the same names as in sluice serve; docs/observability.md
 // has the table, a dashboard and rules for alerts.
 //
 //	set, err := sluice.Load("policy.yaml")

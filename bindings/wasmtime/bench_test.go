@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	sluicewasmtime "github.com/sluice-go/sluice/bindings/wasmtime"
-	"github.com/sluice-go/sluice/internal/hosttest"
+	"github.com/sluice-go/sluice/wasm/hosttest"
 )
 
 // Benchmark measures the module beside the native core.

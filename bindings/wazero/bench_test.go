@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	sluicewazero "github.com/sluice-go/sluice/bindings/wazero"
-	"github.com/sluice-go/sluice/internal/hosttest"
+	"github.com/sluice-go/sluice/wasm/hosttest"
 )
 
 // Benchmark measures the module beside the native core.

@@ -9,7 +9,7 @@
 //
 // It is for programs that replace the core by another build while they run
 // (WithBytes, host.Pipeline.Handover), that bound its memory, or that compare its
-// decisions with those of the other runtimes. Everything else is faster and easier
+// decisions with the decisions of other runtimes. Everything else is faster and easier
 // with package sluice itself.
 //
 // What a Module offers is in package host. A call of the module takes about 60

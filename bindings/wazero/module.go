@@ -44,7 +44,7 @@ type Code struct {
 	compiled wazero.CompiledModule
 }
 
-// Compile compiles the embedded module. The context is that of wazero; its end
+// Compile compiles the embedded module. The context is for wazero; its end
 // does not stop anything later on.
 func Compile(ctx context.Context, options ...Option) (*Code, error) {
 	s := settings{config: wazero.NewRuntimeConfig()}

@@ -12,6 +12,11 @@ require (
 	github.com/sluice-go/sluice v0.1.0
 	github.com/sluice-go/sluice/bindings/prometheus v0.1.0
 	github.com/sluice-go/sluice/bindings/wazero v0.1.0
+	github.com/sluice-go/sluice/internal/oracle v0.1.0
+	github.com/sluice-go/sluice/lint v0.1.0
+	github.com/sluice-go/sluice/proxywasm v0.1.0
+	github.com/sluice-go/sluice/sim v0.1.0
+	github.com/sluice-go/sluice/wasm v0.1.0
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/pflag v1.0.9
 	github.com/stretchr/testify v1.12.1

@@ -25,6 +25,12 @@ func newCell() (cell.Cell, *adapter) {
 // adaptiveCell calls the machine on the fast path without type parameters.
 type adaptiveCell struct{ adapter }
 
+// Gauge returns the numbers of cell.Gauge.
+func (a *adaptiveCell) Gauge() cell.Gauge {
+	s := a.State()
+	return cell.Gauge{Places: s.Limit, InUse: s.InUse()}
+}
+
 // Enter implements cell.Cell.
 func (a *adaptiveCell) Enter(cost uint32, caller uint64, deadline, now clock.Mark) (reducer.Permit, bool) {
 	return a.Machine.Enter(a.State(), cost, caller, deadline, now)

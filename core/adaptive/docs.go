@@ -15,6 +15,12 @@ func Docs() *mechanism.Docs {
 		Draft:    func(c mechanism.Config) mechanism.Draft { return &draft{c.(Config)} },
 		Describe: describe,
 		Rank:     4,
+		Adjust: func(_ mechanism.Config, setting string, v *mechanism.Value) {
+			if setting == "cost" {
+				v.OnePlace()
+			}
+		},
+		Lint: lint,
 		Concurrent: func(c mechanism.Config) (uint64, bool) {
 			a := c.(Config)
 			return uint64(a.Maximum), a.Lease == 0

@@ -17,7 +17,8 @@ func Example() {
 		return
 	}
 	var out reducer.Out
-	state := machine.Init(0)
+	var state adaptive.State
+	machine.Begin(&state, 0)
 	took := 200 * time.Millisecond
 	for i := range 8 {
 		if i == 3 {
@@ -35,7 +36,7 @@ func Example() {
 		for _, permit := range calls {
 			machine.Step(&state, reducer.Action{Kind: reducer.Record, Outcome: reducer.OK, Permit: permit}, begun.Add(took), &out)
 		}
-		fmt.Printf("%d calls of %v: %s\n", len(calls), took, machine.AppendText(nil, state, begun.Add(took)))
+		fmt.Printf("%d calls of %v: %s\n", len(calls), took, machine.AppendText(nil, &state, begun.Add(took)))
 	}
 	// Output:
 	// 4 calls of 200ms: held 0/4 round 4+0+0

@@ -7,7 +7,6 @@ import (
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/internal/assert"
-	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -18,7 +17,7 @@ type Machine struct {
 	config Config
 }
 
-var _ cell.Machine[State, *Machine] = (*Machine)(nil)
+var _ reducer.Cell[State] = (*Machine)(nil)
 
 // New validates the configuration.
 func New(c Config) (*Machine, error) {
@@ -30,23 +29,9 @@ func New(c Config) (*Machine, error) {
 	return &Machine{config: c}, nil
 }
 
-// Init returns the initial limit, with all places free.
-func (m *Machine) Init(now clock.Mark) (s State) {
-	m.Begin(&s, now)
-	return s
-}
-
-// Begin is Init in place, of a state that is zero.
+// Begin implements reducer.Cell: the initial limit, with all places free.
 func (m *Machine) Begin(s *State, now clock.Mark) {
 	s.Last, s.Limit, s.Round.Since = now, m.config.Initial, now
-}
-
-// Reduce implements reducer.Machine.
-func (m *Machine) Reduce(s State, a reducer.Action, now clock.Mark) (State, reducer.Effects) {
-	s = m.Clone(s)
-	var out reducer.Out
-	answer := m.Step(&s, a, now, &out)
-	return s, reducer.Effects{Answer: answer, Others: out}
 }
 
 // Step implements reducer.Cell.
@@ -78,9 +63,10 @@ func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, out *reducer.
 	case reducer.Commit, reducer.Tick, reducer.Configure:
 		answer.Verdict = reducer.Done
 	case reducer.Reset:
-		if answer.Verdict = reducer.Done; !m.Unused(s, now) {
+		if answer.Verdict = reducer.Done; !m.unused(s) {
 			serial := s.Serial
-			*s = m.Init(now)
+			*s = State{}
+			m.Begin(s, now)
 			s.Serial, s.changed = serial, true
 		}
 	}
@@ -207,17 +193,13 @@ func (m *Machine) end(s *State, now clock.Mark, out *reducer.Out) {
 	}
 }
 
-// Ends returns the mark at which the first lease runs out, clock.Never for none.
-func (m *Machine) Ends(s *State) clock.Mark { return s.Holders.Ends() }
-
-// NextWake implements reducer.Machine: the end of a lease.
-func (m *Machine) NextWake(s State) (clock.Mark, bool) {
-	at := m.Wake(&s)
-	return at, at != clock.Never
+// Due implements reducer.Cell: the end of a lease.
+func (m *Machine) Due(s *State) reducer.Due {
+	due := reducer.NothingDue()
+	due.Ends = s.Holders.Ends()
+	due.Wake = due.Ends
+	return due
 }
-
-// Wake is NextWake in place, clock.Never for none.
-func (m *Machine) Wake(s *State) clock.Mark { return m.Ends(s) }
 
 // Held reports whether a place is held.
 func (m *Machine) Held(s *State) bool { return s.Held > 0 }
@@ -226,53 +208,38 @@ func (m *Machine) Held(s *State) bool { return s.Held > 0 }
 // that a permit from before it is stale.
 func (m *Machine) Recall(s *State) { s.Holders, s.over = s.Emptied(), nil }
 
-// Shift implements reducer.Cell.
-func (m *Machine) Shift(s State, by time.Duration) State {
-	s = m.Clone(s)
-	m.Move(&s, by)
-	return s
-}
-
-// Move is Shift in place.
+// Move implements reducer.Cell.
 func (m *Machine) Move(s *State, by time.Duration) {
 	s.Last = s.Last.Add(by)
 	s.Round.Since = s.Round.Since.Add(by)
 	s.Holders.Shift(by)
 }
 
-// Adopt implements reducer.Cell. Holders keep their places, and a limit outside
-// the new bounds moves to the nearest one.
-func (m *Machine) Adopt(s State, from reducer.Cell[State], now clock.Mark, out *reducer.Out) State {
-	old, ok := from.(*Machine)
-	if !ok {
-		return m.Init(now)
+// Inherit implements reducer.Cell. Leases that are over end under the old configuration.
+// Holders keep their places, and a limit outside the new bounds moves to the nearest one.
+func (m *Machine) Inherit(s *State, from reducer.Cell[State], now clock.Mark, out *reducer.Out) {
+	if _, ok := from.(*Machine); !ok {
+		*s = State{}
+		m.Begin(s, now)
+		return
 	}
-	m.Inherit(&s, old, now, out)
-	return s
-}
-
-// Inherit is Adopt in place. Leases that are over end under the old configuration.
-func (m *Machine) Inherit(s *State, _ *Machine, now clock.Mark, out *reducer.Out) {
 	m.end(s, max(now, s.Last), out)
 	s.Limit, s.changed = m.within(s.Limit), false
 }
 
-// Unused is Fresh in place: whether a reset would change nothing.
-func (m *Machine) Unused(s *State, _ clock.Mark) bool {
+// unused reports whether a reset would change nothing.
+func (m *Machine) unused(s *State) bool {
 	return s.Held == 0 && s.Limit == m.config.Initial && s.Round.Calls == 0 && !s.Settled && s.Fall == Fall{}
 }
 
-// Fresh implements reducer.Cell.
-func (m *Machine) Fresh(s State, now clock.Mark) bool { return m.Unused(&s, now) }
-
-// Class implements cell.Machine.
-func (m *Machine) Class(s *State, now clock.Mark) (keyed.Class, clock.Mark) {
-	return keyed.Steady(m.Unused(s, now))
+// Class implements reducer.Cell.
+func (m *Machine) Class(s *State, _ clock.Mark) (reducer.Class, clock.Mark) {
+	return reducer.Steady(m.unused(s))
 }
 
 // AppendText implements reducer.Cell, as in "held 3/20 round 4+1+0": the places of good,
 // late and cut outcomes.
-func (m *Machine) AppendText(dst []byte, s State, _ clock.Mark) []byte {
+func (m *Machine) AppendText(dst []byte, s *State, _ clock.Mark) []byte {
 	dst = append(dst, "held "...)
 	dst = strconv.AppendUint(dst, uint64(s.Held), 10)
 	dst = append(dst, '/')

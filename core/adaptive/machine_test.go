@@ -59,7 +59,7 @@ func round(m *adaptive.Machine, s *adaptive.State, now *clock.Mark, outcome redu
 // of rounds.
 func TestRecovers(t *testing.T) {
 	m := made(t, adaptive.Config{Minimum: 1, Maximum: 200}.WithDefaults())
-	state, now := m.Init(0), clock.Mark(0)
+	state, now := reducer.ValuesOf(m).Init(0), clock.Mark(0)
 	for state.Limit > 1 {
 		before := state.Limit
 		if round(m, &state, &now, reducer.Timeout, time.Second); state.Limit >= before {
@@ -81,8 +81,8 @@ func TestRecovers(t *testing.T) {
 // Encoded, an adaptive limit is small, and a place that is held takes a few bytes.
 func TestEncodedSize(t *testing.T) {
 	m := made(t, adaptive.Config{}.WithDefaults())
-	state := m.Init(clock.Mark(time.Hour))
-	fresh := len(m.AppendState(nil, state))
+	state := reducer.ValuesOf(m).Init(clock.Mark(time.Hour))
+	fresh := len(m.Encode(nil, &state))
 	if fresh > 40 {
 		t.Errorf("a new one takes %d bytes", fresh)
 	}
@@ -91,14 +91,14 @@ func TestEncodedSize(t *testing.T) {
 		p, _ := m.Enter(&state, 1, 0, clock.Mark(3*time.Hour), clock.Mark(2*time.Hour))
 		held = append(held, p)
 	}
-	if n := len(m.AppendState(nil, state)); n > fresh+16+20*5 {
+	if n := len(m.Encode(nil, &state)); n > fresh+16+20*5 {
 		t.Errorf("20 places take %d bytes, none %d", n, fresh)
 	}
 	for _, p := range held {
 		m.Step(&state, reducer.Action{Kind: reducer.Record, Outcome: reducer.Timeout, Permit: p}, clock.Mark(3*time.Hour), nil)
 	}
 	m.Recall(&state)
-	if n := len(m.AppendState(nil, state)); m.Held(&state) || n > fresh+24 {
+	if n := len(m.Encode(nil, &state)); m.Held(&state) || n > fresh+24 {
 		t.Errorf("empty again it takes %d bytes, a new one %d", n, fresh)
 	}
 }
@@ -106,11 +106,11 @@ func TestEncodedSize(t *testing.T) {
 // An attempt that ended without a mark of its beginning was not late.
 func TestNoBeginning(t *testing.T) {
 	m := made(t, adaptive.Config{Initial: 1}.WithDefaults())
-	state := m.Init(0)
+	state := reducer.ValuesOf(m).Init(0)
 	p, _ := m.Enter(&state, 1, 0, clock.Never, clock.Mark(time.Hour))
 	p.Mark = clock.Always
 	if !m.Exit(&state, p, clock.Mark(time.Hour)) || state.Round.Quick != 1 {
-		t.Errorf("it leads to %s", m.AppendText(nil, state, 0))
+		t.Errorf("it leads to %s", m.AppendText(nil, &state, 0))
 	}
 }
 
@@ -118,7 +118,7 @@ func TestNoBeginning(t *testing.T) {
 // than a place allocates nothing more than what costs one.
 func TestManyHolders(t *testing.T) {
 	m := made(t, adaptive.Config{Initial: adaptive.MaxLimit, Maximum: adaptive.MaxLimit}.WithDefaults())
-	state := m.Init(0)
+	state := reducer.ValuesOf(m).Init(0)
 	var held []reducer.Permit
 	for range adaptive.MaxLimit - 2 {
 		p, _ := m.Enter(&state, 1, 0, clock.Never, 0)
@@ -135,7 +135,7 @@ func TestManyHolders(t *testing.T) {
 	}); n != 0 {
 		t.Errorf("a call allocates %v times", n)
 	}
-	if err := m.Check(state); err != nil {
+	if err := m.Check(&state); err != nil {
 		t.Error(err)
 	}
 }
@@ -145,18 +145,18 @@ func TestManyHolders(t *testing.T) {
 func TestOtherConfiguration(t *testing.T) {
 	c := adaptive.Config{}.WithDefaults()
 	m := made(t, c)
-	state := m.Init(0)
+	state := reducer.ValuesOf(m).Init(0)
 	m.Enter(&state, 1, 0, clock.Never, 0)
 	c.Maximum = 10
 	c.Initial = 10
 	next := made(t, c)
-	if _, err := next.DecodeState(m.AppendState(nil, state)); err == nil {
+	if _, err := reducer.ValuesOf(next).DecodeState(m.Encode(nil, &state)); err == nil {
 		t.Error("a limit of 20 is read where 10 is the most")
 	}
-	if s := next.Adopt(m.Clone(state), m, 0, nil); s.Limit != 10 || !next.Held(&s) {
-		t.Errorf("adopted: %s", next.AppendText(nil, s, 0))
+	if s := reducer.ValuesOf(next).Adopt(reducer.ValuesOf(m).Clone(state), m, 0, nil); s.Limit != 10 || !next.Held(&s) {
+		t.Errorf("adopted: %s", next.AppendText(nil, &s, 0))
 	}
-	if s := next.Adopt(state, nil, 0, nil); next.Held(&s) {
+	if s := reducer.ValuesOf(next).Adopt(state, nil, 0, nil); next.Held(&s) {
 		t.Error("the state of another mechanism is carried over")
 	}
 }

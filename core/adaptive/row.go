@@ -1,6 +1,11 @@
 package adaptive
 
-import "github.com/sluice-go/sluice/core/mechanism"
+import (
+	"time"
+
+	"github.com/sluice-go/sluice/core/mechanism"
+	"github.com/sluice-go/sluice/reducer"
+)
 
 // Kind returns mechanism.Adaptive.
 func (Config) Kind() mechanism.Kind { return mechanism.Adaptive }
@@ -17,6 +22,15 @@ func Row() *mechanism.Row {
 		Form:     "a map of settings",
 		Settings: settings(),
 		New:      func() mechanism.Draft { return &draft{} },
+	}
+}
+
+// Facts are what programs that run the mechanism need to know.
+func Facts() *mechanism.Facts {
+	return &mechanism.Facts{
+		Reasons: []reducer.Reason{reducer.ReasonFull},
+		Lease:   func(c mechanism.Config) time.Duration { return c.(Config).Lease },
+		Envoy:   "the filter adaptive_concurrency of Envoy adapts a limit of concurrent requests",
 	}
 }
 

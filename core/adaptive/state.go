@@ -73,9 +73,9 @@ func (s *State) release(p *reducer.Permit, now clock.Mark) bool {
 }
 
 // Clone implements reducer.Cell.
-func (m *Machine) Clone(s State) State {
-	s.Holders, s.over = s.Holders.Clone(), slices.Clone(s.over)
-	return s
+func (m *Machine) Clone(dst, src *State) {
+	*dst = *src
+	dst.Holders, dst.over = src.Holders.Clone(), slices.Clone(src.over)
 }
 
 var (
@@ -92,15 +92,15 @@ const MaxHold = 5
 const mostCounted = (leastCalls + 2) * MaxLimit
 
 // Check implements reducer.Cell.
-func (m *Machine) Check(s State) error {
-	if err := m.sound(&s); err != nil {
+func (m *Machine) Check(s *State) error {
+	if err := m.sound(s); err != nil {
 		return err
 	}
 	if !s.Linked() || len(s.over) != s.Slots() {
 		return places.Err
 	}
-	again, err := m.DecodeState(m.AppendState(nil, s))
-	if err != nil {
+	var again State
+	if err := m.Decode(m.Encode(nil, s), &again); err != nil {
 		return err
 	}
 	for at := range s.over {
@@ -221,28 +221,21 @@ func (s *State) codeOver(c *wire.Coder) {
 	}
 }
 
-// MaxSize implements cell.Machine.
+// MaxSize implements reducer.Cell.
 func (m *Machine) MaxSize() int {
 	n, number, count := uint64(m.config.Maximum), wire.UvarintSize(1<<64-1), wire.UvarintSize(mostCounted)
 	return wire.HeaderSize + 8 + count + 1 + number + 6*count + 3*count + number + 2 + number +
 		places.MaxSize(n, uint64(m.config.Lease)) + int(n)*number
 }
 
-// AppendState implements reducer.Cell.
-func (m *Machine) AppendState(dst []byte, s State) []byte { return m.Encode(dst, &s) }
-
-// DecodeState implements reducer.Cell.
-func (m *Machine) DecodeState(src []byte) (State, error) { return wire.Decoded(src, m.Decode) }
-
-// Encode is AppendState in place.
+// Encode implements reducer.Cell.
 func (m *Machine) Encode(dst []byte, s *State) []byte {
 	c := wire.Writer(dst, tag, m.digest())
 	s.code(&c)
 	return c.Bytes()
 }
 
-// Decode is DecodeState in place, into a state that is zero. After an error the state
-// is undefined.
+// Decode implements reducer.Cell.
 func (m *Machine) Decode(src []byte, s *State) error {
 	c := wire.Reader(src, tag, m.digest())
 	s.code(&c)

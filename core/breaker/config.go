@@ -86,8 +86,8 @@ type Config struct {
 	RampFrom reducer.Share
 }
 
-// validate returns every error of the configuration.
-func (c *Config) validate() error {
+// validate returns every error of the configuration, and the backoff of one without errors.
+func (c *Config) validate() (open *backoff.Machine, err error) {
 	var e reducer.ConfigErrors
 	c.checkWindow(&e)
 	e.Duration(c.SlowOver == 0 && (c.SlowRate.Positive() || c.SlowConsecutive > 0), "slow.over", 0, "more than 0 beside slow.rate and slow.consecutive")
@@ -97,11 +97,11 @@ func (c *Config) validate() error {
 	e.Duration(c.Open.Kind == backoff.None, "open", c.Open.Base, "a duration or a backoff")
 	e.Duration(listed, "open", 0, "delays of more than 0")
 	if c.Open.Kind != backoff.None && !listed {
-		_, err := backoff.New(c.Open)
+		open, err = backoff.New(c.Open)
 		e.Add(err)
 	}
 	e.Share((c.RampOver > 0) != c.RampFrom.Positive(), "ramp.from", c.RampFrom, "more than 0% and less than 100% beside ramp.over, nothing without it")
-	return e.Err()
+	return open, e.Err()
 }
 
 // checkWindow adds what is wrong beside the kind of the window.
@@ -117,12 +117,6 @@ func (c *Config) checkWindow(e *reducer.ConfigErrors) {
 		e.Share(c.FailureRate.Positive(), "failure_rate", c.FailureRate, without)
 		e.Share(c.SlowRate.Positive(), "slow.rate", c.SlowRate, without)
 	}
-}
-
-// extended reports whether a setting is used that the plan bytes and numbers of an older
-// configuration do not have.
-func (c *Config) extended() bool {
-	return c.Forget > 0 || c.SlowConsecutive > 0 || c.Initial != Closed || c.ObeyRetryAfter > 0 || c.RampOver > 0
 }
 
 // sameWindow reports whether outcomes counted under one configuration mean the

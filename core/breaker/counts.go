@@ -40,7 +40,9 @@ func At(c cell.Cell, now clock.Mark) (Core, Counts, bool) {
 	if !ok {
 		return Core{}, Counts{}, false
 	}
-	m, s := b.Machine, b.Machine.Clone(*b.State())
+	var s State
+	m := b.Machine
+	m.Clone(&s, b.State())
 	now = s.present(now)
 	if s.Generation == 0 && m.config.Initial != Closed {
 		m.begin(&s, now)
@@ -64,7 +66,9 @@ func CountsAfter(c cell.Cell, a reducer.Action, now clock.Mark) (counts Counts, 
 	if !ok {
 		return Counts{}, false, false
 	}
-	m, s := b.Machine, b.Machine.Clone(*b.State())
+	var s State
+	m := b.Machine
+	m.Clone(&s, b.State())
 	now = s.present(now)
 	if s.waits() {
 		m.advance(&s, endsFirst(&a, now), nil)

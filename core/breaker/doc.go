@@ -41,7 +41,7 @@
 //   - B9: its refusals are not outcomes.
 //   - B10: the open time grows by the backoff with the openings since it was last
 //     closed that outcomes caused, up to the maximum, and with no other.
-//   - B11: with good outcomes it closes after Probes of them.
+//   - B11: it closes after Probes successes.
 //   - B12: of the calls in a ramp the floor of the sum of their shares pass.
 //   - B13: a new breaker and one that is reset are in the initial mode.
 //   - B14: an answer opens it for the time that it says, at most for the bound.

@@ -16,5 +16,9 @@ func Docs() *mechanism.Docs {
 		Draft:    func(c mechanism.Config) mechanism.Draft { return &draft{c.(Config)} },
 		Describe: describe,
 		Rank:     2,
+		Opens:    opens,
+		Variant:  func(c mechanism.Config) string { return [...]string{"calls", "time", "consecutive"}[c.(Config).Window] },
+		Adjust:   adjust,
+		Lint:     lint,
 	}
 }

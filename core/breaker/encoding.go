@@ -256,25 +256,16 @@ func (m *Machine) codeHalfOpen(c *wire.Coder, s *State, bounded bool) {
 	s.codeProbes(c)
 }
 
-// AppendState implements reducer.Cell.
-func (m *Machine) AppendState(dst []byte, s State) []byte { return m.Encode(dst, &s) }
-
-// Encode is AppendState in place.
+// Encode implements reducer.Cell.
 func (m *Machine) Encode(dst []byte, s *State) []byte {
 	c := wire.Writer(dst, tag, m.digest)
 	m.code(&c, s)
 	return c.Bytes()
 }
 
-// DecodeState implements reducer.Cell. A state that was made under another
+// Decode implements reducer.Cell. A state that was made under another
 // window, in a ramp that this configuration does not have, or half-open with outcomes that
 // suffice under it, is refused with reducer.ErrConfiguration.
-func (m *Machine) DecodeState(src []byte) (State, error) {
-	return wire.Decoded(src, m.Decode)
-}
-
-// Decode is DecodeState in place, into a state that is zero. After an error the state
-// is undefined.
 func (m *Machine) Decode(src []byte, s *State) error {
 	c := wire.Reader(src, tag, m.digest)
 	m.code(&c, s)
@@ -294,9 +285,9 @@ func (m *Machine) Decode(src []byte, s *State) error {
 
 // Check implements reducer.Cell: a state is sound when its bytes are those of the
 // same state.
-func (m *Machine) Check(s State) error {
-	again, err := m.DecodeState(m.AppendState(nil, s))
-	if err != nil {
+func (m *Machine) Check(s *State) error {
+	var again State
+	if err := m.Decode(m.Encode(nil, s), &again); err != nil {
 		return err
 	}
 	if again.Core != s.Core || !sameWords(again.words, s.words) {

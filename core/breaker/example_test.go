@@ -23,14 +23,15 @@ func Example() {
 		return
 	}
 	var now clock.Virtual
-	state := machine.Init(now.Now())
+	var state breaker.State
+	machine.Begin(&state, now.Now())
 	call := func(outcome reducer.Outcome) {
 		var out reducer.Out
 		answer := machine.Step(&state, reducer.Action{Kind: reducer.Acquire}, now.Now(), &out)
 		if answer.Verdict == reducer.Admit {
 			machine.Step(&state, reducer.Action{Kind: reducer.Record, Outcome: outcome, Permit: answer.Permit}, now.Now(), &out)
 		}
-		fmt.Printf("%v %v, %s\n", now.Now(), answer.Verdict, machine.AppendText(nil, state, now.Now()))
+		fmt.Printf("%v %v, %s\n", now.Now(), answer.Verdict, machine.AppendText(nil, &state, now.Now()))
 		now.Advance(2500 * time.Millisecond)
 	}
 	call(reducer.Fail)

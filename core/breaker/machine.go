@@ -23,10 +23,7 @@ var _ reducer.Cell[State] = (*Machine)(nil)
 
 // New validates the configuration.
 func New(c Config) (*Machine, error) {
-	if err := c.validate(); err != nil {
-		return nil, err
-	}
-	delay, err := backoff.New(c.Open)
+	delay, err := c.validate()
 	if err != nil {
 		return nil, err
 	}
@@ -45,23 +42,9 @@ func New(c Config) (*Machine, error) {
 // Config returns the configuration.
 func (m *Machine) Config() Config { return m.config }
 
-// Init implements reducer.Machine. The first Acquire begins the first generation.
-func (m *Machine) Init(now clock.Mark) (s State) {
-	m.Begin(&s, now)
-	return s
-}
-
-// Begin is Init in place, of a state that is zero.
+// Begin implements reducer.Cell. The first Acquire begins the first generation.
 func (m *Machine) Begin(s *State, _ clock.Mark) {
 	s.Mode = m.config.Initial
-}
-
-// Reduce implements reducer.Machine.
-func (m *Machine) Reduce(s State, a reducer.Action, now clock.Mark) (State, reducer.Effects) {
-	s = m.Clone(s)
-	var out reducer.Out
-	answer := m.Step(&s, a, now, &out)
-	return s, reducer.Effects{Answer: answer, Others: out}
 }
 
 // Step implements reducer.Cell. At one mark what ends comes before the changes that
@@ -169,32 +152,20 @@ func (m *Machine) mayOpenOnSuccess(s *State) bool {
 	return c.Window != Consecutive && s.Total > 0 && s.Total+1 >= c.Minimum && m.rateReached(s)
 }
 
-// NextWake implements reducer.Machine.
-func (m *Machine) NextWake(s State) (clock.Mark, bool) {
-	at := m.Wake(&s)
-	return at, at != clock.Never
-}
-
-// Wake is NextWake in place, clock.Never for none.
-func (m *Machine) Wake(s *State) clock.Mark {
+// Due implements reducer.Cell. The end of a stay concerns a caller at the next step only,
+// but where it ends probes that are pending. A breaker has no queue.
+func (m *Machine) Due(s *State) reducer.Due {
+	due := reducer.NothingDue()
 	switch {
 	case !s.waits():
-		return clock.Never
+		return due
 	case s.probesLapse() && s.ProbesOut > 0:
-		return s.lapses(s.words[0])
+		due.Wake = s.lapses(s.words[0])
+	default:
+		due.Wake = s.until()
 	}
-	return s.until()
-}
-
-// Ends returns the mark of the next change by time that concerns an attempt: pending
-// probes no longer count. clock.Never for none. All other changes concern a caller at
-// the next step only.
-func (m *Machine) Ends(s *State) clock.Mark {
-	if !m.Held(s) {
-		return clock.Never
+	if m.Held(s) {
+		due.Ends = due.Wake
 	}
-	return m.Wake(s)
+	return due
 }
-
-// Serves returns clock.Never: a breaker has no queue.
-func (m *Machine) Serves(*State) (clock.Mark, uint64) { return clock.Never, 0 }

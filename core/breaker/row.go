@@ -1,6 +1,8 @@
 package breaker
 
 import (
+	"time"
+
 	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -9,7 +11,7 @@ import (
 func (Config) Kind() mechanism.Kind { return mechanism.Breaker }
 
 // Traits are those of the mechanism.
-const Traits = mechanism.Asks | mechanism.Votes | mechanism.Keyed
+const Traits = mechanism.Asks | mechanism.Votes | mechanism.Modes | mechanism.Keyed
 
 // Row says what the mechanism is.
 func Row() *mechanism.Row {
@@ -19,6 +21,14 @@ func Row() *mechanism.Row {
 		Form:     "a map of settings; {} takes every default",
 		Settings: settings(),
 		New:      func() mechanism.Draft { return &draft{} },
+	}
+}
+
+// Facts are what programs that run the mechanism need to know.
+func Facts() *mechanism.Facts {
+	return &mechanism.Facts{
+		Reasons: []reducer.Reason{reducer.ReasonOpen, reducer.ReasonProbes},
+		Slow:    func(c mechanism.Config) time.Duration { return c.(Config).SlowOver },
 	}
 }
 

@@ -327,22 +327,14 @@ func (m *Machine) enter(s *State, mode Mode, at clock.Mark, why reducer.Reason, 
 	}
 }
 
-// Adopt implements reducer.Cell. Changes that are due until now happen under the old
+// Inherit implements reducer.Cell. Changes that are due until now happen under the old
 // configuration. Mode, generation and deadline stay, pending probes stay pending, and
 // the finished probes are evaluated again. A changed window starts without outcomes.
-func (m *Machine) Adopt(s State, from reducer.Cell[State], now clock.Mark, out *reducer.Out) State {
+func (m *Machine) Inherit(s *State, from reducer.Cell[State], now clock.Mark, out *reducer.Out) {
 	old, ok := from.(*Machine)
-	if !ok {
-		return m.Init(now)
-	}
-	m.Inherit(&s, old, now, out)
-	return s
-}
-
-// Inherit is Adopt in place.
-func (m *Machine) Inherit(s *State, old *Machine, now clock.Mark, out *reducer.Out) {
-	if s.Generation == 0 {
-		*s = m.Init(now)
+	if !ok || s.Generation == 0 {
+		*s = State{}
+		m.Begin(s, now)
 		return
 	}
 	if s.waits() {

@@ -3,7 +3,9 @@
 package breaker
 
 import (
+	"github.com/sluice-go/sluice/core/backoff"
 	"github.com/sluice-go/sluice/core/mechanism"
+	"github.com/sluice-go/sluice/core/planwire"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -99,6 +101,36 @@ func (d *draft) compare(g mechanism.Given) {
 	if mechanism.Readable(g, "window") && g.Whole("minimum") && c.Window == 0 && c.Minimum > c.Count {
 		g.Wrong("minimum", "at most the window's calls, "+mechanism.Number(c.Count))
 	}
+}
+
+// Plan codes the settings for plan bytes, in the order of the row.
+func Plan(c *Config, v *planwire.Coder) {
+	switch v.Word("window", (*uint8)(&c.Window)); c.Window {
+	case 0:
+		v.Count("window.calls", &c.Count)
+	case 1:
+		v.Duration("window.time", &c.Span)
+		v.Count("window.buckets", &c.Count)
+	case 2:
+		v.Count("window.consecutive", &c.Count)
+		v.Duration("window.forget", &c.Forget)
+	default:
+		v.Refuse("window")
+	}
+	v.Count("minimum", &c.Minimum)
+	v.Share("failure_rate", &c.FailureRate)
+	v.Duration("slow.over", &c.SlowOver)
+	v.Share("slow.rate", &c.SlowRate)
+	v.Count("slow.consecutive", &c.SlowConsecutive)
+	backoff.Plan(&c.Open, v, "open")
+	backoff.PlanJitter(&c.Open, v, "open")
+	v.Count("probes", &c.Probes)
+	v.Count("successes", &c.Successes)
+	v.Duration("half_open_max", &c.HalfOpenMax)
+	v.Word("initial", (*uint8)(&c.Initial))
+	v.Duration("obey_retry_after", &c.ObeyRetryAfter)
+	v.Duration("ramp.over", &c.RampOver)
+	v.Share("ramp.from", &c.RampFrom)
 }
 
 // The defaults of the row that depend on no other value.

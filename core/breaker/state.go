@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
-	"github.com/sluice-go/sluice/core/keyed"
+	"github.com/sluice-go/sluice/reducer"
 )
 
 // Mode is the mode of a breaker.
@@ -124,19 +124,12 @@ func (s *Core) RejectOpen(now clock.Mark) (until clock.Mark, rejected bool) {
 }
 
 // Clone implements reducer.Cell.
-func (m *Machine) Clone(s State) State {
-	s.words = slices.Clone(s.words)
-	return s
+func (m *Machine) Clone(dst, src *State) {
+	*dst = *src
+	dst.words = slices.Clone(src.words)
 }
 
-// Shift implements reducer.Cell.
-func (m *Machine) Shift(s State, by time.Duration) State {
-	s = m.Clone(s)
-	m.Move(&s, by)
-	return s
-}
-
-// Move is Shift in place.
+// Move implements reducer.Cell.
 func (m *Machine) Move(s *State, by time.Duration) {
 	if s.Generation == 0 {
 		return
@@ -148,15 +141,9 @@ func (m *Machine) Move(s *State, by time.Duration) {
 	}
 }
 
-// Fresh reports a breaker in its first stay without outcomes. One with a time window,
-// and one that starts open or half-open, is never fresh again: its buckets, and its
-// deadline, are counted from its first step.
-func (m *Machine) Fresh(s State, now clock.Mark) bool { return m.Unused(&s, now) }
-
-// Unused is Fresh in place.
-func (m *Machine) Unused(s *State, now clock.Mark) bool { return m.unusedAt(s) <= now }
-
-// unusedAt returns the mark from which on the breaker is as a new one, clock.Never for none.
+// unusedAt returns the mark from which on the breaker is as a new one: in its first stay
+// without outcomes. clock.Never for none: a breaker with a time window, and one that starts open
+// or half-open, counts its buckets or its deadline from its first step.
 func (m *Machine) unusedAt(s *State) clock.Mark {
 	switch {
 	case s.Generation == 0:
@@ -170,17 +157,17 @@ func (m *Machine) unusedAt(s *State) clock.Mark {
 	return clock.Always
 }
 
-// Class implements cell.Machine. A breaker that time has made half-open, or would make
+// Class implements reducer.Cell. A breaker that time has made half-open, or would make
 // open again, is of the class of an open one: no tick changes it.
-func (m *Machine) Class(s *State, now clock.Mark) (keyed.Class, clock.Mark) {
+func (m *Machine) Class(s *State, now clock.Mark) (reducer.Class, clock.Mark) {
 	at := m.unusedAt(s)
 	switch {
 	case at <= now:
-		return keyed.Unused, clock.Never
+		return reducer.Unused, clock.Never
 	case s.Mode == Open || s.Mode == HalfOpen || s.Mode == ForcedOpen:
-		return keyed.UsedUp, clock.Never
+		return reducer.UsedUp, clock.Never
 	}
-	return keyed.InUse, at
+	return reducer.InUse, at
 }
 
 // Held reports whether a probe is pending.
@@ -196,8 +183,9 @@ func (m *Machine) Recall(s *State) {
 
 // AppendText implements reducer.Cell, as in "closed failed 3/10 slow 1",
 // "closed failed 2 in a row", "closed failed 0/4 ramp until 1m" or "open until 30s".
-func (m *Machine) AppendText(dst []byte, s State, now clock.Mark) []byte {
-	m.forget(&s.Core, now)
+func (m *Machine) AppendText(dst []byte, state *State, now clock.Mark) []byte {
+	s := state.Core
+	m.forget(&s, now)
 	dst = append(dst, s.Mode.String()...)
 	switch s.Mode {
 	case Open:

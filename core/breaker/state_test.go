@@ -12,7 +12,6 @@ import (
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/backoff"
 	"github.com/sluice-go/sluice/core/breaker"
-	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -33,7 +32,7 @@ func begin(t *testing.T, c breaker.Config) *harness {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &harness{t: t, m: m, state: m.Init(0)}
+	return &harness{t: t, m: m, state: reducer.ValuesOf(m).Init(0)}
 }
 
 func (h *harness) step(a reducer.Action, now clock.Mark) reducer.Answer {
@@ -42,7 +41,7 @@ func (h *harness) step(a reducer.Action, now clock.Mark) reducer.Answer {
 	if h.steps++; h.steps > 100 && h.steps%100 != 0 {
 		return answer // a check costs as much as the state is long
 	}
-	if err := h.m.Check(h.state); err != nil {
+	if err := h.m.Check(&h.state); err != nil {
 		h.t.Fatalf("after %v at %v: %v", a, now, err)
 	}
 	return answer
@@ -62,12 +61,12 @@ func (h *harness) record(p reducer.Permit, o reducer.Outcome, now clock.Mark) re
 	return h.step(reducer.Action{Kind: reducer.Record, Outcome: o, Permit: p}, now)
 }
 
-func (h *harness) encoded() []byte { return h.m.AppendState(nil, h.state) }
+func (h *harness) encoded() []byte { return reducer.ValuesOf(h.m).AppendState(nil, h.state) }
 
 func (h *harness) fits(most int) {
 	h.t.Helper()
 	if n := len(h.encoded()); n > most {
-		h.t.Errorf("%s takes %d bytes, at most %d were promised", h.m.AppendText(nil, h.state, 0), n, most)
+		h.t.Errorf("%s takes %d bytes, at most %d were promised", h.m.AppendText(nil, &h.state, 0), n, most)
 	}
 }
 
@@ -166,14 +165,14 @@ func TestOtherConfiguration(t *testing.T) {
 	other := config
 	other.Count = 200
 	wider := begin(t, other)
-	if _, err := wider.m.DecodeState(h.encoded()); !errors.Is(err, reducer.ErrConfiguration) || !errors.Is(err, reducer.ErrEncoding) {
+	if _, err := reducer.ValuesOf(wider.m).DecodeState(h.encoded()); !errors.Is(err, reducer.ErrConfiguration) || !errors.Is(err, reducer.ErrEncoding) {
 		t.Errorf("another window: %v", err)
 	}
-	old, err := h.m.DecodeState(h.encoded())
+	old, err := reducer.ValuesOf(h.m).DecodeState(h.encoded())
 	if err != nil {
 		t.Fatal(err)
 	}
-	wider.state = wider.m.Adopt(old, h.m, 5, &wider.out)
+	wider.state = reducer.ValuesOf(wider.m).Adopt(old, h.m, 5, &wider.out)
 	if wider.state.Total != 0 || wider.state.Generation != h.state.Generation {
 		t.Errorf("adopted: %+v", wider.state.Core)
 	}
@@ -186,15 +185,15 @@ func TestOtherConfiguration(t *testing.T) {
 	h.record(probe, reducer.OK, clock.Mark(time.Minute))
 	same := config
 	same.FailureRate, same.Minimum, same.Open.Base, same.Probes = reducer.Millionths(1), 1, time.Second, 2
-	if state, err := begin(t, same).m.DecodeState(h.encoded()); err != nil || state.Total != 1 {
+	if state, err := reducer.ValuesOf(begin(t, same).m).DecodeState(h.encoded()); err != nil || state.Total != 1 {
 		t.Errorf("other rates, open time and probes: %v", err)
 	}
 	same.Probes = 1
 	fewer := begin(t, same)
-	if _, err := fewer.m.DecodeState(h.encoded()); !errors.Is(err, reducer.ErrConfiguration) || !errors.Is(err, reducer.ErrEncoding) {
+	if _, err := reducer.ValuesOf(fewer.m).DecodeState(h.encoded()); !errors.Is(err, reducer.ErrConfiguration) || !errors.Is(err, reducer.ErrEncoding) {
 		t.Errorf("one probe instead of three: %v", err)
 	}
-	if s := fewer.m.Adopt(h.m.Clone(h.state), h.m, clock.Mark(time.Minute), &fewer.out); s.Mode != breaker.Closed {
+	if s := reducer.ValuesOf(fewer.m).Adopt(reducer.ValuesOf(h.m).Clone(h.state), h.m, clock.Mark(time.Minute), &fewer.out); s.Mode != breaker.Closed {
 		t.Errorf("one good probe of one: %v", s.Mode)
 	}
 }
@@ -203,7 +202,7 @@ func TestOtherConfiguration(t *testing.T) {
 func TestAdoptOfAnotherMachine(t *testing.T) {
 	h := begin(t, breaker.Config{Window: breaker.Consecutive, Count: 3, Open: minute, Probes: 1})
 	h.acquire(0)
-	if s := h.m.Adopt(h.state, nil, 0, &h.out); s.Generation != 0 {
+	if s := reducer.ValuesOf(h.m).Adopt(h.state, nil, 0, &h.out); s.Generation != 0 {
 		t.Errorf("%+v", s.Core)
 	}
 }
@@ -276,7 +275,7 @@ func TestProbesHaveIDsOfTheirOwn(t *testing.T) {
 			continue
 		}
 		// Probes lapse in the order of their sending, at their own marks.
-		wake, _ := h.m.NextWake(h.state)
+		wake, _ := reducer.ValuesOf(h.m).NextWake(h.state)
 		if want := clock.Mark(2 * time.Minute); wake != want {
 			t.Errorf("the first lapse is at %v, want %v", wake, want)
 		}
@@ -319,11 +318,11 @@ func TestIdleCycles(t *testing.T) {
 		}
 		h := begin(t, c)
 		h.record(h.acquire(0), reducer.Fail, 0)
-		start := h.m.Clone(h.state)
+		start := reducer.ValuesOf(h.m).Clone(h.state)
 		end := clock.Mark(rng.Int64N(1 << (10 + rng.IntN(50))))
 
 		whole := begin(t, c)
-		whole.state = h.m.Clone(start)
+		whole.state = reducer.ValuesOf(h.m).Clone(start)
 		whole.step(reducer.Action{Kind: reducer.Tick}, end)
 		if len(whole.out) > 5 {
 			t.Fatalf("seed %d, case %d: %d changes reported in a step", seed, n, len(whole.out))
@@ -460,15 +459,15 @@ func TestFresh(t *testing.T) {
 			c.Span = time.Hour
 		}
 		h := begin(t, c)
-		if !h.m.Fresh(h.state, 0) || h.m.Held(&h.state) {
+		if !reducer.ValuesOf(h.m).Fresh(h.state, 0) || h.m.Held(&h.state) {
 			t.Errorf("%v: a new one is not fresh, or held", window)
 		}
 		p := h.acquire(0)
-		if got := h.m.Fresh(h.state, 1); got != want {
+		if got := reducer.ValuesOf(h.m).Fresh(h.state, 1); got != want {
 			t.Errorf("%v: fresh after its first call: %v", window, got)
 		}
 		h.record(p, reducer.Fail, 1)
-		if h.m.Fresh(h.state, 1) || h.m.Held(&h.state) {
+		if reducer.ValuesOf(h.m).Fresh(h.state, 1) || h.m.Held(&h.state) {
 			t.Errorf("%v: fresh after a failure, or held", window)
 		}
 	}
@@ -499,7 +498,7 @@ func TestProbesWithoutAProbe(t *testing.T) {
 		t.Fatalf("%x", src)
 	}
 	src[flags] &^= probed
-	if s, err := h.m.DecodeState(src); !errors.Is(err, reducer.ErrEncoding) {
+	if s, err := reducer.ValuesOf(h.m).DecodeState(src); !errors.Is(err, reducer.ErrEncoding) {
 		t.Errorf("%x is read as %+v, %v", src, s.Core, err)
 	}
 }
@@ -512,10 +511,10 @@ func TestForgottenIsFresh(t *testing.T) {
 	h.record(p, reducer.Fail, 5)
 	h.record(p, reducer.Fail, 7)
 	end := clock.Mark(7).Add(time.Minute)
-	if class, until := h.m.Class(&h.state, end-1); class != keyed.InUse || until != end || h.m.Fresh(h.state, end-1) {
+	if class, until := h.m.Class(&h.state, end-1); class != reducer.InUse || until != end || reducer.ValuesOf(h.m).Fresh(h.state, end-1) {
 		t.Errorf("a nanosecond before: class %d until %s", class, until)
 	}
-	if class, until := h.m.Class(&h.state, end); class != keyed.Unused || until != clock.Never || !h.m.Fresh(h.state, end) {
+	if class, until := h.m.Class(&h.state, end); class != reducer.Unused || until != clock.Never || !reducer.ValuesOf(h.m).Fresh(h.state, end) {
 		t.Errorf("at the end: class %d until %s", class, until)
 	}
 	made, err := breaker.Cells(c)
@@ -535,7 +534,7 @@ func TestForgottenIsFresh(t *testing.T) {
 	c.SlowOver, c.SlowConsecutive = 1, 3
 	slow := begin(t, c)
 	slow.record(slow.acquire(0), reducer.Fail, 5)
-	if class, until := slow.m.Class(&slow.state, end+5); class != keyed.InUse || until != clock.Never {
+	if class, until := slow.m.Class(&slow.state, end+5); class != reducer.InUse || until != clock.Never {
 		t.Errorf("with a slow outcome: class %d until %s", class, until)
 	}
 }
@@ -550,11 +549,11 @@ func TestForgetIsOfTheWindow(t *testing.T) {
 	for _, forget := range []time.Duration{0, time.Hour} {
 		c.Forget = forget
 		other := begin(t, c)
-		if _, err := other.m.DecodeState(h.encoded()); !errors.Is(err, reducer.ErrConfiguration) {
+		if _, err := reducer.ValuesOf(other.m).DecodeState(h.encoded()); !errors.Is(err, reducer.ErrConfiguration) {
 			t.Errorf("bytes for %s: %v", forget, err)
 		}
-		if s := other.m.Adopt(h.m.Clone(h.state), h.m, 6, &other.out); s.Failed != 0 || other.m.Check(s) != nil {
-			t.Errorf("adopted for %s: %d failures, %v", forget, s.Failed, other.m.Check(s))
+		if s := reducer.ValuesOf(other.m).Adopt(reducer.ValuesOf(h.m).Clone(h.state), h.m, 6, &other.out); s.Failed != 0 || other.m.Check(&s) != nil {
+			t.Errorf("adopted for %s: %d failures, %v", forget, s.Failed, other.m.Check(&s))
 		}
 	}
 }

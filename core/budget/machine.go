@@ -9,7 +9,6 @@ import (
 	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/internal/assert"
 	"github.com/sluice-go/sluice/core/internal/tally"
-	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/core/wire"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -100,17 +99,8 @@ func (m *Machine) CountsEnds() bool { return m.config.Rule != Windowed }
 // Adapts reports whether the rule is Adaptive.
 func (m *Machine) Adapts() bool { return m.config.Rule == Adaptive }
 
-// Init implements reducer.Machine. The first attempt of all begins the window.
-func (m *Machine) Init(clock.Mark) State { return State{} }
-
-// Begin is Init in place, of a state that is zero.
+// Begin implements reducer.Cell. The first attempt of all begins the window.
 func (m *Machine) Begin(*State, clock.Mark) {}
-
-// Reduce implements reducer.Machine.
-func (m *Machine) Reduce(s State, a reducer.Action, now clock.Mark) (State, reducer.Effects) {
-	answer := m.Step(&s, a, now, nil)
-	return s, reducer.Effects{Answer: answer}
-}
 
 // Step implements reducer.Cell. It has no effects on other callers.
 func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, _ *reducer.Out) (answer reducer.Answer) {
@@ -233,22 +223,13 @@ func (m *Machine) rotate(s *State, now clock.Mark) {
 	s.Head = present
 }
 
-// Adopt implements reducer.Cell. The counts stay; with another window it starts
+// Inherit implements reducer.Cell. The counts stay; with another window it starts
 // without counts, in buckets aligned with the same mark. What was taken of the tokens
 // stays taken, up to all of them; with another rule it starts anew.
-func (m *Machine) Adopt(s State, from reducer.Cell[State], now clock.Mark, out *reducer.Out) State {
+func (m *Machine) Inherit(s *State, from reducer.Cell[State], _ clock.Mark, _ *reducer.Out) {
 	old, ok := from.(*Machine)
-	if !ok {
-		return m.Init(now)
-	}
-	m.Inherit(&s, old, now, out)
-	return s
-}
-
-// Inherit is Adopt in place.
-func (m *Machine) Inherit(s *State, old *Machine, _ clock.Mark, _ *reducer.Out) {
 	switch {
-	case m.config.Rule != old.config.Rule:
+	case !ok || m.config.Rule != old.config.Rule:
 		*s = State{}
 	case m.inTokens():
 		s.Taken = min(s.Taken, m.tokens.capacity)
@@ -259,42 +240,30 @@ func (m *Machine) Inherit(s *State, old *Machine, _ clock.Mark, _ *reducer.Out) 
 }
 
 // Clone implements reducer.Cell.
-func (m *Machine) Clone(s State) State { return s }
+func (m *Machine) Clone(dst, src *State) { *dst = *src }
 
-// Shift implements reducer.Cell.
-func (m *Machine) Shift(s State, by time.Duration) State {
-	m.Move(&s, by)
-	return s
-}
-
-// Move is Shift in place.
+// Move implements reducer.Cell.
 func (m *Machine) Move(s *State, by time.Duration) {
 	if s.Begun {
 		s.Origin, s.Last = s.Origin.Add(by), s.Last.Add(by)
 	}
 }
 
-// Fresh reports that nothing was counted yet, and that no token is missing.
-func (m *Machine) Fresh(s State, now clock.Mark) bool { return m.Unused(&s, now) }
-
-// Unused is Fresh in place.
-func (m *Machine) Unused(s *State, _ clock.Mark) bool { return !s.Begun && s.Taken == 0 }
-
-// Class implements cell.Machine. A budget without retries is in use: the calls that come
+// Class implements reducer.Cell. A budget without retries is in use: the calls that come
 // give it new ones.
-func (m *Machine) Class(s *State, now clock.Mark) (keyed.Class, clock.Mark) {
-	return keyed.Steady(m.Unused(s, now))
+func (m *Machine) Class(s *State, _ clock.Mark) (reducer.Class, clock.Mark) {
+	return reducer.Steady(!s.Begun && s.Taken == 0)
 }
 
 // AppendText implements reducer.Cell, as in "retries left 12" or "tokens 9.8".
-func (m *Machine) AppendText(dst []byte, s State, now clock.Mark) []byte {
+func (m *Machine) AppendText(dst []byte, s *State, now clock.Mark) []byte {
 	switch {
 	case m.Adapts():
-		ended, failed := m.sums(&s, now)
+		ended, failed := m.sums(s, now)
 		dst = strconv.AppendUint(append(dst, "failed "...), failed, 10)
 		return strconv.AppendUint(append(dst, '/'), ended, 10)
 	case m.inTokens():
 		return appendThousandths(append(dst, "tokens "...), m.tokens.capacity-min(s.Taken, m.tokens.capacity))
 	}
-	return strconv.AppendUint(append(dst, "retries left "...), m.free(&s, now), 10)
+	return strconv.AppendUint(append(dst, "retries left "...), m.free(s, now), 10)
 }

@@ -21,12 +21,12 @@ func TestEncodedSize(t *testing.T) {
 	}
 	fits := func(s budget.State, most int) {
 		t.Helper()
-		if n := len(m.AppendState(nil, s)); n > most {
+		if n := len(m.Encode(nil, &s)); n > most {
 			t.Errorf("%+v takes %d bytes, at most %d were promised", s, n, most)
 		}
 	}
 	late := clock.Mark(1) << 61
-	s := m.Init(late)
+	s := reducer.ValuesOf(m).Init(late)
 	fits(s, 7)
 	for second := range 15 {
 		for range 10_000 {
@@ -48,20 +48,20 @@ func TestOtherWindow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := m.Init(0)
+	s := reducer.ValuesOf(m).Init(0)
 	m.Step(&s, reducer.Action{Kind: reducer.Record}, 7, nil)
 	c.Window = time.Minute
 	next, err := budget.New(c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := next.DecodeState(m.AppendState(nil, s)); !errors.Is(err, reducer.ErrConfiguration) {
+	if _, err := reducer.ValuesOf(next).DecodeState(m.Encode(nil, &s)); !errors.Is(err, reducer.ErrConfiguration) {
 		t.Errorf("another window: %v", err)
 	}
-	if a := next.Adopt(s, m, 9, nil); a.Origin != 7 || a.Buckets != (budget.State{}).Buckets || next.Check(a) != nil {
-		t.Errorf("adopted: %+v, %v", a, next.Check(a))
+	if a := reducer.ValuesOf(next).Adopt(s, m, 9, nil); a.Origin != 7 || a.Buckets != (budget.State{}).Buckets || next.Check(&a) != nil {
+		t.Errorf("adopted: %+v, %v", a, next.Check(&a))
 	}
-	if a := next.Adopt(s, nil, 9, nil); a != next.Init(9) {
+	if a := reducer.ValuesOf(next).Adopt(s, nil, 9, nil); a != reducer.ValuesOf(next).Init(9) {
 		t.Errorf("adopted from another mechanism: %+v", a)
 	}
 }
@@ -79,7 +79,7 @@ func TestMoreTakenThanThereIs(t *testing.T) {
 		}
 		for _, taken := range []uint32{c.Tokens*1_000 + 1, 1<<32 - 1} {
 			for _, outcome := range []reducer.Outcome{reducer.OK, reducer.Fail} {
-				s := m.Init(0)
+				s := reducer.ValuesOf(m).Init(0)
 				s.Taken = taken
 				for _, kind := range []reducer.Kind{reducer.Peek, reducer.Acquire, reducer.TryAcquire} {
 					if a := m.Step(&s, reducer.Action{Kind: kind, Outcome: reducer.Fail}, 0, nil); a.Verdict != reducer.Reject {

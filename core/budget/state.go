@@ -29,9 +29,10 @@ var errState = wire.Invalid("budget: a bucket before the first one, or an empty 
 var errTokens = wire.Invalid("budget: more tokens taken than there are")
 
 // Check implements reducer.Cell: a state is sound when its bytes are its own.
-func (m *Machine) Check(s State) error {
-	again, err := m.DecodeState(m.AppendState(nil, s))
-	if err == nil && again != s {
+func (m *Machine) Check(s *State) error {
+	var again State
+	err := m.Decode(m.Encode(nil, s), &again)
+	if err == nil && again != *s {
 		err = errState
 	}
 	return err
@@ -81,7 +82,7 @@ func (m *Machine) code(c *wire.Coder, s *State) {
 	}
 }
 
-// MaxSize implements cell.Machine.
+// MaxSize implements reducer.Cell.
 func (m *Machine) MaxSize() int {
 	if m.inTokens() {
 		return wire.HeaderSize + wire.UvarintSize(1<<32-1)
@@ -89,24 +90,15 @@ func (m *Machine) MaxSize() int {
 	return wire.HeaderSize + 1 + 8 + wire.UvarintSize(1<<64-1) + 2*buckets*wire.UvarintSize(1<<32-1)
 }
 
-// AppendState implements reducer.Cell.
-func (m *Machine) AppendState(dst []byte, s State) []byte { return m.Encode(dst, &s) }
-
-// DecodeState implements reducer.Cell. A state that was made under another window
-// is refused with reducer.ErrConfiguration.
-func (m *Machine) DecodeState(src []byte) (State, error) {
-	return wire.Decoded(src, m.Decode)
-}
-
-// Encode is AppendState in place.
+// Encode implements reducer.Cell.
 func (m *Machine) Encode(dst []byte, s *State) []byte {
 	c := wire.Writer(dst, tag, m.digest)
 	m.code(&c, s)
 	return c.Bytes()
 }
 
-// Decode is DecodeState in place, into a state that is zero. After an error the state
-// is undefined.
+// Decode implements reducer.Cell. A state that was made under another window
+// is refused with reducer.ErrConfiguration.
 func (m *Machine) Decode(src []byte, s *State) error {
 	c := wire.Reader(src, tag, m.digest)
 	m.code(&c, s)

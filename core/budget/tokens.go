@@ -7,7 +7,7 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// tokenBucket is a budget of tokens: both rules of tokens are this bucket with other numbers.
+// tokenBucket is a token-bucket budget: both rules of tokens are this bucket with other numbers.
 // All are thousandths of a token.
 type tokenBucket struct {
 	capacity uint32
@@ -55,7 +55,7 @@ func newBucket(c *Config, e *reducer.ConfigErrors) (b tokenBucket) {
 	return b
 }
 
-// step is StepInto for a budget of tokens. The permit of a grant names in ID what was
+// step is StepInto for a token-bucket budget. The permit of a grant names in ID what was
 // taken, and the Release of its attempt returns that.
 func (b *tokenBucket) step(answer *reducer.Answer, s *State, a *reducer.Action, now clock.Mark) {
 	// A state from elsewhere may say that more is taken than there is.

@@ -25,8 +25,11 @@ func newCell() (cell.Cell, *adapter) {
 // bulkheadCell calls the machine on the fast path without type parameters.
 type bulkheadCell struct{ adapter }
 
-// Places returns how many places the bulkhead has.
-func (b *bulkheadCell) Places() uint32 { return b.Machine.config.Concurrent }
+// Gauge returns the numbers of cell.Gauge.
+func (b *bulkheadCell) Gauge() cell.Gauge {
+	s := b.State()
+	return cell.Gauge{Places: b.Machine.config.Concurrent, InUse: s.Held, Waiting: s.Queue.Len()}
+}
 
 // Step implements cell.Cell.
 func (b *bulkheadCell) Step(a reducer.Action, now clock.Mark, out *reducer.Out) (answer reducer.Answer) {

@@ -28,6 +28,8 @@ func Docs() *mechanism.Docs {
 		Draft:    func(c mechanism.Config) mechanism.Draft { return &draft{c.(Config)} },
 		Describe: describe,
 		Rank:     4,
+		Adjust:   adjust,
+		Lint:     lint,
 		Concurrent: func(c mechanism.Config) (uint64, bool) {
 			b := c.(Config)
 			most := b.Concurrent

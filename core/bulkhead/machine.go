@@ -6,7 +6,6 @@ import (
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/internal/assert"
-	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -27,19 +26,8 @@ func New(c Config) (*Machine, error) {
 	return &Machine{config: c}, nil
 }
 
-// Init returns a bulkhead without holders.
-func (m *Machine) Init(now clock.Mark) State { return State{Last: now} }
-
-// Begin is Init in place, of a state that is zero.
+// Begin implements reducer.Cell.
 func (m *Machine) Begin(s *State, now clock.Mark) { s.Last = now }
-
-// Reduce implements reducer.Machine.
-func (m *Machine) Reduce(s State, a reducer.Action, now clock.Mark) (State, reducer.Effects) {
-	s = m.Clone(s)
-	var out reducer.Out
-	answer := m.Step(&s, a, now, &out)
-	return s, reducer.Effects{Answer: answer, Others: out}
-}
 
 // Step implements reducer.Cell.
 func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, out *reducer.Out) (answer reducer.Answer) {
@@ -251,39 +239,18 @@ func (m *Machine) next(s *State) *limiter.Waiter {
 	return s.Queue.Front()
 }
 
-// Serves returns the mark at which the next waiter can be served, which is that of
-// the latest change or clock.Never, and its caller.
-func (m *Machine) Serves(s *State) (at clock.Mark, caller uint64) {
+// Due implements reducer.Cell: a place for a waiter, which is there since the latest change,
+// the end of a wait or of a lease.
+func (m *Machine) Due(s *State) reducer.Due {
+	due := reducer.Due{Wake: s.Queue.EndsAt(), Ends: s.Holders.Ends(), Serves: clock.Never}
 	if w := m.next(s); w != nil && m.fits(s, w) {
-		return s.Last, w.Caller
+		due.Serves, due.Caller = s.Last, w.Caller
 	}
-	return clock.Never, 0
+	due.Wake = min(due.Wake, due.Ends, due.Serves)
+	return due
 }
 
-// Ends returns the mark at which the first lease runs out, clock.Never for none.
-func (m *Machine) Ends(s *State) clock.Mark { return s.Holders.Ends() }
-
-// NextWake implements reducer.Machine: a place for a waiter, the end of a wait
-// or of a lease.
-func (m *Machine) NextWake(s State) (clock.Mark, bool) {
-	at := m.Wake(&s)
-	return at, at != clock.Never
-}
-
-// Wake is NextWake in place, clock.Never for none.
-func (m *Machine) Wake(s *State) clock.Mark {
-	at, _ := m.Serves(s)
-	return min(at, s.Queue.EndsAt(), m.Ends(s))
-}
-
-// Shift implements reducer.Cell.
-func (m *Machine) Shift(s State, by time.Duration) State {
-	s = m.Clone(s)
-	m.Move(&s, by)
-	return s
-}
-
-// Move is Shift in place.
+// Move implements reducer.Cell.
 func (m *Machine) Move(s *State, by time.Duration) {
 	s.Last = s.Last.Add(by)
 	s.Queue.Shift(by)
@@ -299,21 +266,16 @@ func (m *Machine) Recall(s *State) {
 	*s = State{Last: s.Last, Holders: s.Emptied(), Queue: s.Queue.Emptied()}
 }
 
-// Adopt implements reducer.Cell. Holders and waiters keep their places; holders and
+// Inherit implements reducer.Cell. Holders and waiters keep their places; holders and
 // waiters above a lowered maximum leave as their calls end. Waiters whose cost is
 // above it are dropped (capacity). Changes that are due until now happen under the
 // old configuration.
-func (m *Machine) Adopt(s State, from reducer.Cell[State], now clock.Mark, out *reducer.Out) State {
-	old, ok := from.(*Machine)
-	if !ok {
-		return m.Init(now)
+func (m *Machine) Inherit(s *State, from reducer.Cell[State], now clock.Mark, out *reducer.Out) {
+	if _, ok := from.(*Machine); !ok {
+		*s = State{}
+		m.Begin(s, now)
+		return
 	}
-	m.Inherit(&s, old, now, out)
-	return s
-}
-
-// Inherit is Adopt in place.
-func (m *Machine) Inherit(s *State, _ *Machine, now clock.Mark, out *reducer.Out) {
 	now = max(now, s.Last)
 	m.end(s, now, out)
 	for i := 0; i < int(s.Queue.Len()); {
@@ -327,19 +289,13 @@ func (m *Machine) Inherit(s *State, _ *Machine, now clock.Mark, out *reducer.Out
 	s.Last, s.changed = now, false
 }
 
-// Fresh implements reducer.Cell.
-func (m *Machine) Fresh(s State, now clock.Mark) bool { return m.Unused(&s, now) }
-
-// Unused is Fresh in place.
-func (m *Machine) Unused(s *State, _ clock.Mark) bool { return s.Held == 0 && s.Queue.Len() == 0 }
-
-// Class implements cell.Machine.
-func (m *Machine) Class(s *State, now clock.Mark) (keyed.Class, clock.Mark) {
-	return keyed.Steady(m.Unused(s, now))
+// Class implements reducer.Cell.
+func (m *Machine) Class(s *State, _ clock.Mark) (reducer.Class, clock.Mark) {
+	return reducer.Steady(!m.Held(s))
 }
 
 // AppendText implements reducer.Cell, as in "held 3/5 waiting 2".
-func (m *Machine) AppendText(dst []byte, s State, _ clock.Mark) []byte {
+func (m *Machine) AppendText(dst []byte, s *State, _ clock.Mark) []byte {
 	dst = append(dst, "held "...)
 	dst = strconv.AppendUint(dst, uint64(s.Held), 10)
 	dst = append(dst, '/')

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/mechanism"
+	"github.com/sluice-go/sluice/reducer"
 )
 
 // Kind returns mechanism.Bulkhead.
@@ -22,10 +23,18 @@ func Row() *mechanism.Row {
 		Form:     "a number of places as in 5, or a map of settings",
 		Settings: settings(),
 		New:      func() mechanism.Draft { return &draft{} },
-		Queue: func(c mechanism.Config) (uint32, time.Duration) {
+	}
+}
+
+// Facts are what programs that run the mechanism need to know.
+func Facts() *mechanism.Facts {
+	return &mechanism.Facts{
+		Reasons: []reducer.Reason{reducer.ReasonFull},
+		Queue: func(c mechanism.Config) mechanism.Queue {
 			b := c.(Config)
-			return b.Queue, b.Wait
+			return mechanism.Queue{Places: b.Queue, Wait: b.Wait, Newest: b.Order == limiter.Newest}
 		},
+		Lease: func(c mechanism.Config) time.Duration { return c.(Config).Lease },
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/internal/assert"
-	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/core/wire"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -57,7 +56,7 @@ type SharedMachine struct {
 	config SharedConfig
 }
 
-var _ cell.Machine[SharedState, *SharedMachine] = (*SharedMachine)(nil)
+var _ reducer.Cell[SharedState] = (*SharedMachine)(nil)
 
 // NewShared validates the configuration.
 func NewShared(c SharedConfig) (*SharedMachine, error) {
@@ -82,19 +81,8 @@ func SharedCells(c SharedConfig) (cell.Maker, error) {
 	return cell.Makes(m, cell.Plain[SharedState]), nil
 }
 
-// Init returns a bulkhead without members.
-func (m *SharedMachine) Init(now clock.Mark) SharedState { return SharedState{Last: now} }
-
-// Begin is Init in place, of a state that is zero.
+// Begin implements reducer.Cell.
 func (m *SharedMachine) Begin(s *SharedState, now clock.Mark) { s.Last = now }
-
-// Reduce implements reducer.Machine.
-func (m *SharedMachine) Reduce(s SharedState, a reducer.Action, now clock.Mark) (SharedState, reducer.Effects) {
-	s = m.Clone(s)
-	var out reducer.Out
-	answer := m.Step(&s, a, now, &out)
-	return s, reducer.Effects{Answer: answer, Others: out}
-}
 
 // Step implements reducer.Cell.
 func (m *SharedMachine) Step(s *SharedState, a reducer.Action, now clock.Mark, out *reducer.Out) (answer reducer.Answer) {
@@ -190,32 +178,17 @@ func (m *SharedMachine) peek(answer *reducer.Answer, s *SharedState, member uint
 	m.admits(answer, member, cost, answer.Free, members, known)
 }
 
-// Ends returns the mark at which the first lease is over, clock.Never for none.
-func (m *SharedMachine) Ends(s *SharedState) clock.Mark {
-	at := clock.Never
+// Due implements reducer.Cell: the end of a lease.
+func (m *SharedMachine) Due(s *SharedState) reducer.Due {
+	due := reducer.NothingDue()
 	for i := range s.Members {
-		at = min(at, s.Members[i].Until)
+		due.Ends = min(due.Ends, s.Members[i].Until)
 	}
-	return at
+	due.Wake = due.Ends
+	return due
 }
 
-// NextWake implements reducer.Machine: the end of a lease.
-func (m *SharedMachine) NextWake(s SharedState) (clock.Mark, bool) {
-	at := m.Ends(&s)
-	return at, at != clock.Never
-}
-
-// Wake is NextWake in place, clock.Never for none.
-func (m *SharedMachine) Wake(s *SharedState) clock.Mark { return m.Ends(s) }
-
-// Shift implements reducer.Cell.
-func (m *SharedMachine) Shift(s SharedState, by time.Duration) SharedState {
-	s = m.Clone(s)
-	m.Move(&s, by)
-	return s
-}
-
-// Move is Shift in place.
+// Move implements reducer.Cell.
 func (m *SharedMachine) Move(s *SharedState, by time.Duration) {
 	s.Last = s.Last.Add(by)
 	for i := range s.Members {
@@ -230,42 +203,31 @@ func (m *SharedMachine) Held(s *SharedState) bool { return s.Held > 0 }
 // earlier permit is stale.
 func (m *SharedMachine) Recall(s *SharedState) { s.Members, s.Held = s.Members[:0], 0 }
 
-// Adopt implements reducer.Cell. Members keep their places, and their leases until
+// Inherit implements reducer.Cell. Members keep their places, and their leases until
 // they next renew them; those above a lowered maximum leave as their calls end.
-func (m *SharedMachine) Adopt(s SharedState, from reducer.Cell[SharedState], now clock.Mark, out *reducer.Out) SharedState {
-	old, ok := from.(*SharedMachine)
-	if !ok {
-		return m.Init(now)
+func (m *SharedMachine) Inherit(s *SharedState, from reducer.Cell[SharedState], now clock.Mark, out *reducer.Out) {
+	if _, ok := from.(*SharedMachine); !ok {
+		*s = SharedState{}
+		m.Begin(s, now)
+		return
 	}
-	m.Inherit(&s, old, now, out)
-	return s
-}
-
-// Inherit is Adopt in place.
-func (m *SharedMachine) Inherit(s *SharedState, _ *SharedMachine, now clock.Mark, out *reducer.Out) {
 	s.lapse(max(now, s.Last), out)
 	s.changed = false
 }
 
-// Fresh implements reducer.Cell.
-func (m *SharedMachine) Fresh(s SharedState, _ clock.Mark) bool { return s.Held == 0 }
-
-// Unused is Fresh in place.
-func (m *SharedMachine) Unused(s *SharedState, _ clock.Mark) bool { return s.Held == 0 }
-
-// Class implements cell.Machine.
-func (m *SharedMachine) Class(s *SharedState, now clock.Mark) (keyed.Class, clock.Mark) {
-	return keyed.Steady(m.Unused(s, now))
+// Class implements reducer.Cell.
+func (m *SharedMachine) Class(s *SharedState, _ clock.Mark) (reducer.Class, clock.Mark) {
+	return reducer.Steady(s.Held == 0)
 }
 
 // AppendText implements reducer.Cell, as in "held 3/5 members 2".
-func (m *SharedMachine) AppendText(dst []byte, s SharedState, _ clock.Mark) []byte {
+func (m *SharedMachine) AppendText(dst []byte, s *SharedState, _ clock.Mark) []byte {
 	dst = strconv.AppendUint(append(dst, "held "...), uint64(s.Held), 10)
 	dst = strconv.AppendUint(append(dst, '/'), uint64(m.config.Concurrent), 10)
 	return strconv.AppendUint(append(dst, " members "...), uint64(len(s.Members)), 10)
 }
 
-// MaxSize implements cell.Machine.
+// MaxSize implements reducer.Cell.
 func (m *SharedMachine) MaxSize() int {
 	n, epoch, lease := m.config.Members, wire.UvarintSize(1<<32-1), wire.UvarintSize(uint64(m.config.Lease))
 	members := wire.UvarintsSize(uint64(n), MaxMember) + wire.UvarintsSize(uint64(n), uint64(m.config.Concurrent)) + int(n)*epoch

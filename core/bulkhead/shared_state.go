@@ -34,9 +34,9 @@ func (h *Member) overAt(now clock.Mark) bool { return h.Until <= now && h.Until 
 func (s *SharedState) touch(now clock.Mark) { s.Last, s.changed = now, true }
 
 // Clone implements reducer.Cell.
-func (m *SharedMachine) Clone(s SharedState) SharedState {
-	s.Members = slices.Clone(s.Members)
-	return s
+func (m *SharedMachine) Clone(dst, src *SharedState) {
+	*dst = *src
+	dst.Members = slices.Clone(src.Members)
 }
 
 // find returns the place of a member among the members, and whether it is there.
@@ -154,9 +154,9 @@ func (s *SharedState) code(c *wire.Coder) {
 
 // Check implements reducer.Cell: a state is sound when its bytes are those of the
 // same members.
-func (m *SharedMachine) Check(s SharedState) error {
-	again, err := m.DecodeState(m.AppendState(nil, s))
-	if err != nil {
+func (m *SharedMachine) Check(s *SharedState) error {
+	var again SharedState
+	if err := m.Decode(m.Encode(nil, s), &again); err != nil {
 		return err
 	}
 	if again.Held != s.Held || !slices.Equal(again.Members, s.Members) {
@@ -165,24 +165,15 @@ func (m *SharedMachine) Check(s SharedState) error {
 	return nil
 }
 
-// AppendState implements reducer.Cell.
-func (m *SharedMachine) AppendState(dst []byte, s SharedState) []byte { return m.Encode(dst, &s) }
-
-// DecodeState implements reducer.Cell. No setting shapes the bytes: a state is
-// read under every configuration.
-func (m *SharedMachine) DecodeState(src []byte) (SharedState, error) {
-	return wire.Decoded(src, m.Decode)
-}
-
-// Encode is AppendState in place.
+// Encode implements reducer.Cell.
 func (m *SharedMachine) Encode(dst []byte, s *SharedState) []byte {
 	c := wire.Writer(dst, sharedTag, uint32(wire.NewDigest))
 	s.code(&c)
 	return c.Bytes()
 }
 
-// Decode is DecodeState in place, into a state that is zero. After an error the state
-// is undefined.
+// Decode implements reducer.Cell. No setting shapes the bytes: a state is
+// read under every configuration.
 func (m *SharedMachine) Decode(src []byte, s *SharedState) error {
 	c := wire.Reader(src, sharedTag, uint32(wire.NewDigest))
 	s.code(&c)

@@ -45,7 +45,7 @@ func TestSharedAllocations(t *testing.T) {
 		now++
 		return m.Step(s, reducer.Action{Kind: reducer.Acquire, Permit: reducer.Permit{ID: member}}, now, &out).Permit
 	}
-	s := m.Init(0)
+	s := reducer.ValuesOf(m).Init(0)
 	for member := range uint64(4) {
 		acquire(&s, member)
 	}
@@ -58,7 +58,7 @@ func TestSharedAllocations(t *testing.T) {
 	}); n > 0 {
 		t.Errorf("steps allocate %v times", n)
 	}
-	src := m.AppendState(nil, s)
+	src := m.Encode(nil, &s)
 	dst := make([]byte, 0, len(src))
 	if n := testing.AllocsPerRun(100, func() {
 		var again bulkhead.SharedState
@@ -95,9 +95,9 @@ func TestSharedEpochsWrap(t *testing.T) {
 		}
 		all = append(all, p)
 	}
-	again, err := m.DecodeState(m.AppendState(nil, s))
-	if err != nil || m.Check(again) != nil {
-		t.Fatal(err, m.Check(again))
+	again, err := reducer.ValuesOf(m).DecodeState(m.Encode(nil, &s))
+	if err != nil || m.Check(&again) != nil {
+		t.Fatal(err, m.Check(&again))
 	}
 	for _, p := range all {
 		if a := m.Step(&again, reducer.Action{Kind: reducer.Release, Permit: p}, 0, &out); a.Verdict != reducer.Done {
@@ -113,12 +113,12 @@ func TestSharedEpochsWrap(t *testing.T) {
 func TestSharedRecall(t *testing.T) {
 	m := newShared(t, bulkhead.SharedConfig{Concurrent: 1, Lease: time.Minute})
 	var out reducer.Out
-	s := m.Init(0)
+	s := reducer.ValuesOf(m).Init(0)
 	acquire := reducer.Action{Kind: reducer.Acquire, Permit: reducer.Permit{ID: 1}}
 	before := m.Step(&s, acquire, 5, &out)
 	m.Recall(&s)
-	if m.Held(&s) || m.Check(s) != nil {
-		t.Errorf("recalled it is held, or broken: %v", m.Check(s))
+	if m.Held(&s) || m.Check(&s) != nil {
+		t.Errorf("recalled it is held, or broken: %v", m.Check(&s))
 	}
 	after := m.Step(&s, acquire, 5, &out)
 	if after.Verdict != reducer.Admit || m.Step(&s, reducer.Action{Kind: reducer.Release, Permit: before.Permit}, 6, &out).Verdict != reducer.Stale {

@@ -21,10 +21,9 @@ type State struct {
 func (s *State) touch(now clock.Mark) { s.Last, s.changed = now, true }
 
 // Clone implements reducer.Cell.
-func (m *Machine) Clone(s State) State {
-	s.Queue = s.Queue.Clone()
-	s.Holders = s.Holders.Clone()
-	return s
+func (m *Machine) Clone(dst, src *State) {
+	*dst = *src
+	dst.Queue, dst.Holders = src.Queue.Clone(), src.Holders.Clone()
 }
 
 func (s *State) hold(caller uint64, cost uint32, until, now clock.Mark) reducer.Permit {
@@ -42,15 +41,15 @@ func (s *State) release(p *reducer.Permit, now clock.Mark) bool {
 
 // Check implements reducer.Cell: a state is sound when its bytes are those of the
 // same holders and waiters.
-func (m *Machine) Check(s State) error {
+func (m *Machine) Check(s *State) error {
 	if err := s.Queue.Check(); err != nil {
 		return err
 	}
 	if !s.Linked() {
 		return places.Err
 	}
-	again, err := m.DecodeState(m.AppendState(nil, s))
-	if err != nil {
+	var again State
+	if err := m.Decode(m.Encode(nil, s), &again); err != nil {
 		return err
 	}
 	return s.Holders.Check(&again.Holders)
@@ -68,7 +67,7 @@ func (s *State) code(c *wire.Coder) {
 	}
 }
 
-// MaxSize implements cell.Machine. A queue that was used takes the number of its last
+// MaxSize implements reducer.Cell. A queue that was used takes the number of its last
 // ticket.
 func (m *Machine) MaxSize() int {
 	size := wire.HeaderSize + 8 + places.MaxSize(uint64(m.config.Concurrent), uint64(m.config.Lease)) + 1
@@ -78,24 +77,15 @@ func (m *Machine) MaxSize() int {
 	return size
 }
 
-// AppendState implements reducer.Cell.
-func (m *Machine) AppendState(dst []byte, s State) []byte { return m.Encode(dst, &s) }
-
-// DecodeState implements reducer.Cell. No setting shapes the bytes: a state is
-// read under every configuration.
-func (m *Machine) DecodeState(src []byte) (State, error) {
-	return wire.Decoded(src, m.Decode)
-}
-
-// Encode is AppendState in place.
+// Encode implements reducer.Cell.
 func (m *Machine) Encode(dst []byte, s *State) []byte {
 	c := wire.Writer(dst, tag, uint32(wire.NewDigest))
 	s.code(&c)
 	return c.Bytes()
 }
 
-// Decode is DecodeState in place, into a state that is zero. After an error the state
-// is undefined.
+// Decode implements reducer.Cell. No setting shapes the bytes: a state is
+// read under every configuration.
 func (m *Machine) Decode(src []byte, s *State) error {
 	c := wire.Reader(src, tag, uint32(wire.NewDigest))
 	s.code(&c)

@@ -19,25 +19,25 @@ func TestEncodedSizeShrinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out reducer.Out
-	state := m.Init(0)
-	fresh := len(m.AppendState(nil, state))
+	state := reducer.ValuesOf(m).Init(0)
+	fresh := len(m.Encode(nil, &state))
 	var held []reducer.Permit
 	for id := range uint64(1_000) {
 		a := m.Step(&state, reducer.Action{Kind: reducer.Acquire, Permit: reducer.Permit{ID: id}}, clock.Mark(id), &out)
 		held = append(held, a.Permit)
 	}
-	if n := len(m.AppendState(nil, state)); n > fresh+1_000*9 {
+	if n := len(m.Encode(nil, &state)); n > fresh+1_000*9 {
 		t.Errorf("1000 places take %d bytes", n)
 	}
 	last := held[999]
 	for _, p := range held[:999] {
 		m.Step(&state, reducer.Action{Kind: reducer.Release, Permit: p}, 2_000, &out)
 	}
-	if n := len(m.AppendState(nil, state)); n > fresh+2+16 {
+	if n := len(m.Encode(nil, &state)); n > fresh+2+16 {
 		t.Errorf("one place takes %d bytes, none %d", n, fresh)
 	}
 	m.Step(&state, reducer.Action{Kind: reducer.Release, Permit: last}, 2_000, &out)
-	if n := len(m.AppendState(nil, state)); n > fresh+2 {
+	if n := len(m.Encode(nil, &state)); n > fresh+2 {
 		t.Errorf("empty again it takes %d bytes, a new one %d", n, fresh)
 	}
 }
@@ -57,10 +57,10 @@ func TestSlotsFollowFromHolders(t *testing.T) {
 			t.Fatal(err)
 		}
 		var out reducer.Out
-		state := m.Init(0)
+		state := reducer.ValuesOf(m).Init(0)
 		held := map[uint64]reducer.Permit{} // by slot
 		for now := range clock.Mark(200) {
-			decoded, err := m.DecodeState(m.AppendState(nil, state))
+			decoded, err := reducer.ValuesOf(m).DecodeState(m.Encode(nil, &state))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -70,7 +70,7 @@ func TestSlotsFollowFromHolders(t *testing.T) {
 			}
 			out = out[:0]
 			answer := m.Step(&state, a, now, &out)
-			if again := m.Step(&decoded, a, now, &out); again != answer || !bytes.Equal(m.AppendState(nil, state), m.AppendState(nil, decoded)) {
+			if again := m.Step(&decoded, a, now, &out); again != answer || !bytes.Equal(m.Encode(nil, &state), m.Encode(nil, &decoded)) {
 				t.Fatalf("seed %d, case %d: %v of a decoded state, else %v", seed, n, again, answer)
 			}
 			for _, e := range out[:len(out)/2] {
@@ -89,7 +89,7 @@ func TestSlotsFollowFromHolders(t *testing.T) {
 				}
 				held[answer.ID] = answer.Permit
 			}
-			if err := m.Check(state); err != nil {
+			if err := m.Check(&state); err != nil {
 				t.Fatalf("seed %d, case %d: %v", seed, n, err)
 			}
 		}
@@ -104,15 +104,15 @@ func TestRecall(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out reducer.Out
-	state := m.Init(0)
+	state := reducer.ValuesOf(m).Init(0)
 	before := m.Step(&state, reducer.Action{Kind: reducer.Acquire, Permit: reducer.Permit{ID: 1}}, 5, &out)
 	m.Step(&state, reducer.Action{Kind: reducer.Acquire, Permit: reducer.Permit{ID: 2}}, 5, &out)
 	if !m.Held(&state) {
 		t.Error("it is not held")
 	}
 	m.Recall(&state)
-	if m.Held(&state) || m.Check(state) != nil {
-		t.Errorf("recalled it is held, or broken: %v", m.Check(state))
+	if m.Held(&state) || m.Check(&state) != nil {
+		t.Errorf("recalled it is held, or broken: %v", m.Check(&state))
 	}
 	after := m.Step(&state, reducer.Action{Kind: reducer.Acquire, Permit: reducer.Permit{ID: 3}}, 5, &out)
 	if after.Verdict != reducer.Admit || m.Step(&state, reducer.Action{Kind: reducer.Release, Permit: before.Permit}, 6, &out).Verdict != reducer.Stale {
@@ -134,17 +134,16 @@ func TestAdoptServesFromNow(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out reducer.Out
-	state := old.Init(0)
+	state := reducer.ValuesOf(old).Init(0)
 	for id := range uint64(2) {
 		old.Step(&state, reducer.Action{Kind: reducer.Acquire, Permit: reducer.Permit{ID: id + 1}}, 0, &out)
 	}
 	now := clock.Mark(30 * time.Second)
-	state = next.Adopt(state, old, now, &out)
-	at, caller := next.Serves(&state)
-	if at != now || caller != 2 {
-		t.Errorf("serves %d at %v", caller, at)
+	state = reducer.ValuesOf(next).Adopt(state, old, now, &out)
+	if due := next.Due(&state); due.Serves != now || due.Caller != 2 {
+		t.Errorf("serves %d at %v", due.Caller, due.Serves)
 	}
-	if s := next.Adopt(state, nil, now, &out); next.Held(&s) {
+	if s := reducer.ValuesOf(next).Adopt(state, nil, now, &out); next.Held(&s) {
 		t.Error("the state of another mechanism is carried over")
 	}
 }

@@ -25,7 +25,7 @@ func panics(f func()) (does bool) {
 // of which waits where it can, and reports whether the next step panics.
 func planted[S any](t *testing.T, m reducer.Cell[S], plant func(s *S)) bool {
 	t.Helper()
-	s := m.Init(0)
+	s := reducer.ValuesOf(m).Init(0)
 	for caller := range uint64(2) {
 		m.Step(&s, reducer.Action{Kind: reducer.Acquire, Cost: 1, Permit: reducer.Permit{ID: caller}}, 0, new(reducer.Out))
 	}

@@ -4,18 +4,17 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
-	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/reducer"
 )
 
 // Cell is a machine with its state. Its holder serialises the calls.
 type Cell interface {
-	// Step is that of reducer.Cell.
+	// Step steps the state of the cell as reducer.Cell does.
 	Step(a reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer
 	// Enter is a fast path of Step(Acquire): half the cost of a call is moving
 	// the words of Step. It returns false and leaves the cell unchanged if the
-	// caller must use Step. Neither Enter nor Exit changes the values returned by
-	// Ends, Serves or Wake. The action has the deadline; clock.Never is none.
+	// caller must use Step. Neither Enter nor Exit changes what Due returns.
+	// The action has the deadline; clock.Never is none.
 	Enter(cost uint32, caller uint64, deadline, now clock.Mark) (reducer.Permit, bool)
 	// Exit is the same for a Record of a success or a Release without effects. The
 	// Mark of a breaker's permit is when the attempt began.
@@ -23,26 +22,24 @@ type Cell interface {
 	// Held reports whether a caller waits at the cell, holds a place or has a pending
 	// probe: then the cell must not be evicted.
 	Held() bool
-	// Ends returns the mark of the next Tick that concerns an attempt: a lease
-	// runs out, probes no longer count. clock.Never for none. Waits in a queue
-	// are ended by Expire, in the order of their calls.
-	Ends() clock.Mark
-	// Serves returns the mark of the next Serve that grants something, and the
-	// caller that it grants it to. clock.Never for none.
-	Serves() (at clock.Mark, caller uint64)
-	// Wake returns the mark of NextWake, clock.Never for none.
-	Wake() clock.Mark
-	// Fresh is that of reducer.Cell.
-	Fresh(now clock.Mark) bool
-	// Class returns what keyed.Holder asks of a cell that is not held.
-	Class(now clock.Mark) (keyed.Class, clock.Mark)
-	// AppendState is that of reducer.Cell.
+	// Due returns when time alone will change the state.
+	Due() reducer.Due
+	// Class returns what is lost when the cell is evicted while it is not held, and the mark from
+	// which on time alone gives it another class.
+	Class(now clock.Mark) (reducer.Class, clock.Mark)
+	// AppendState appends the stable binary form of the state.
 	AppendState(dst []byte) []byte
 	// Restore replaces the state by a decoded one, or changes nothing.
 	Restore(src []byte) error
 	// Revive restores a state of another process: marks are shifted by a duration,
 	// waiters are dropped and permits end.
 	Revive(src []byte, by time.Duration) error
+}
+
+// Fresh reports whether a cell at now decides as a new one.
+func Fresh(c Cell, now clock.Mark) bool {
+	class, _ := c.Class(now)
+	return class == reducer.Unused
 }
 
 // Text returns the one-line form of a cell's state at now, for people. It is not a
@@ -68,6 +65,23 @@ func TextFromNow(c Cell, now clock.Mark) string {
 	return ""
 }
 
+// Gauge has the numbers of a cell that metrics and pictures show. A number that the
+// mechanism does not have is 0.
+type Gauge struct {
+	// Places is how many callers may hold one now, and InUse how many places are held.
+	Places, InUse uint32
+	// Waiting callers.
+	Waiting uint32
+}
+
+// GaugeOf returns the numbers of a cell. Like Text it is not a method of Cell.
+func GaugeOf(c Cell) Gauge {
+	if g, ok := c.(interface{ Gauge() Gauge }); ok {
+		return g.Gauge()
+	}
+	return Gauge{}
+}
+
 // Maker makes the cells of one step.
 type Maker interface {
 	// New returns a cell whose first step comes at now.
@@ -88,8 +102,8 @@ func Blocks(m Maker) bool {
 	return ok && b.blocks()
 }
 
-// Adopt is that of reducer.Cell: it returns a cell of the maker that continues the
-// state of another maker's cell, which must not be used afterwards.
+// Adopt returns a cell of the maker that continues the state of
+// another maker's cell, which must not be used afterwards.
 func Adopt(m Maker, old Cell, now clock.Mark, out *reducer.Out) Cell {
 	if m.Adopt(old, now, out) {
 		return old

@@ -47,7 +47,7 @@ func TestBytesHaveOneForm(t *testing.T) {
 	ratio := budget.Config{Ratio: reducer.Percent(50), MinimumCount: 1, MinimumPeriod: 10, Window: 20}
 	oneForm(t, "budget", must(budget.New(ratio)), soundBudget)
 	tokens := budget.Config{Rule: budget.Tokens, Tokens: 5}.WithDefaults()
-	oneForm(t, "budget of tokens", must(budget.New(tokens)), func(s budget.State) bool { return s == budget.State{Taken: s.Taken} && s.Taken <= 5_000 })
+	oneForm(t, "token-bucket budget", must(budget.New(tokens)), func(s budget.State) bool { return s == budget.State{Taken: s.Taken} && s.Taken <= 5_000 })
 	oneForm(t, "adaptive", must(adaptive.New(adaptive.Config{Initial: 3, Minimum: 2, Maximum: 5, Increase: 1, Decrease: reducer.Percent(10), Tolerance: reducer.Percent(15), Over: 5, Lease: 9})), func(s adaptive.State) bool {
 		return s.Limit >= 2 && s.Limit <= 5 && s.Round.Since <= s.Last && s.Round.Quick <= s.Round.Good && s.InUse() <= adaptive.MaxLimit
 	})
@@ -123,17 +123,17 @@ func oneForm[S any](t *testing.T, name string, m reducer.Cell[S], sound func(S) 
 		damaged := 0
 		for n := range uint64(40) {
 			r := rand.New(rand.NewPCG(seed, n))
-			s, now := m.Init(0), clock.Mark(0)
+			s, now := reducer.ValuesOf(m).Init(0), clock.Mark(0)
 			for range 5 + 3*n {
 				now = now.Add(time.Duration(r.IntN(5)))
 				s = anything(m, s, r, now)
 			}
-			src := m.AppendState(nil, s)
-			for i, other := range [...]S{m.Clone(s), m.Shift(s, 3)} {
+			src := m.Encode(nil, &s)
+			for i, other := range [...]S{reducer.ValuesOf(m).Clone(s), reducer.ValuesOf(m).Shift(s, 3)} {
 				for range 8 {
 					m.Step(&other, some(r, now), now, new(reducer.Out))
 				}
-				if again := m.AppendState(nil, s); !bytes.Equal(again, src) {
+				if again := m.Encode(nil, &s); !bytes.Equal(again, src) {
 					t.Fatalf("seed %d: steps of %s changed %x to %x", seed, [...]string{"a clone", "a shifted state"}[i], src, again)
 				}
 			}
@@ -151,7 +151,7 @@ func oneForm[S any](t *testing.T, name string, m reducer.Cell[S], sound func(S) 
 					if bytes.Equal(bad, src) {
 						continue
 					}
-					got, err := m.DecodeState(bad)
+					got, err := reducer.ValuesOf(m).DecodeState(bad)
 					if err != nil {
 						if !errors.Is(err, reducer.ErrEncoding) {
 							t.Fatalf("seed %d: %x: %v", seed, bad, err)
@@ -159,10 +159,10 @@ func oneForm[S any](t *testing.T, name string, m reducer.Cell[S], sound func(S) 
 						continue
 					}
 					damaged++
-					if again := m.AppendState(nil, got); !bytes.Equal(again, bad) {
-						t.Fatalf("seed %d: %x is read and written as %x (%s)", seed, bad, again, m.AppendText(nil, got, now))
+					if again := m.Encode(nil, &got); !bytes.Equal(again, bad) {
+						t.Fatalf("seed %d: %x is read and written as %x (%s)", seed, bad, again, m.AppendText(nil, &got, now))
 					}
-					if err := m.Check(got); err != nil || !sound(got) {
+					if err := m.Check(&got); err != nil || !sound(got) {
 						t.Fatalf("seed %d: %x is read as %+v: %v", seed, bad, got, err)
 					}
 					if k == 0 {
@@ -171,11 +171,11 @@ func oneForm[S any](t *testing.T, name string, m reducer.Cell[S], sound func(S) 
 				}
 			}
 			for i := range src {
-				if _, err := m.DecodeState(src[:i]); !errors.Is(err, reducer.ErrEncoding) {
+				if _, err := reducer.ValuesOf(m).DecodeState(src[:i]); !errors.Is(err, reducer.ErrEncoding) {
 					t.Fatalf("seed %d: %d bytes of %x: %v", seed, i, src, err)
 				}
 			}
-			if _, err := m.DecodeState(append(src, 0)); !errors.Is(err, reducer.ErrEncoding) {
+			if _, err := reducer.ValuesOf(m).DecodeState(append(src, 0)); !errors.Is(err, reducer.ErrEncoding) {
 				t.Fatalf("seed %d: a byte behind %x: %v", seed, src, err)
 			}
 		}
@@ -187,10 +187,10 @@ func oneForm[S any](t *testing.T, name string, m reducer.Cell[S], sound func(S) 
 
 // anything steps a state by an action, and mostly releases the permit that it got.
 func anything[S any](m reducer.Cell[S], s S, r *rand.Rand, now clock.Mark) S {
-	next, effects := m.Reduce(s, some(r, now), now)
+	next, effects := reducer.ValuesOf(m).Reduce(s, some(r, now), now)
 	if effects.Answer.Verdict == reducer.Admit && r.IntN(2) == 0 {
 		kind := [...]reducer.Kind{reducer.Record, reducer.Release, reducer.Cancel}[r.IntN(3)]
-		next, _ = m.Reduce(next, reducer.Action{Kind: kind, Cost: 1, Outcome: reducer.Fail, Permit: effects.Answer.Permit}, now)
+		next, _ = reducer.ValuesOf(m).Reduce(next, reducer.Action{Kind: kind, Cost: 1, Outcome: reducer.Fail, Permit: effects.Answer.Permit}, now)
 	}
 	return next
 }

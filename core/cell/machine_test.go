@@ -82,16 +82,16 @@ func asked(t *testing.T, c cell.Cell, m cell.Maker, now clock.Mark) string {
 		t.Fatalf("a failed Restore: %v", err)
 	}
 	text := cell.Text(c, now)
-	if at := c.Ends(); at != clock.Never {
+	if at := c.Due().Ends; at != clock.Never {
 		text += ", ends " + at.String()
 	}
-	if at, caller := c.Serves(); at != clock.Never {
-		text += fmt.Sprintf(", serves %d at %v", caller, at)
+	if due := c.Due(); due.Serves != clock.Never {
+		text += fmt.Sprintf(", serves %d at %v", due.Caller, due.Serves)
 	}
-	if at := c.Wake(); at != clock.Never {
+	if at := c.Due().Wake; at != clock.Never {
 		text += ", wake " + at.String()
 	}
-	if c.Fresh(now) {
+	if cell.Fresh(c, now) {
 		text += ", fresh"
 	}
 	return text

@@ -70,7 +70,7 @@ func TestMaxSize(t *testing.T) {
 			m, err := budget.New(budget.Config{Ratio: reducer.Percent(100), Window: seconds(10)})
 			return m.Cells(), err
 		}, 125, 84, seconds(1)},
-		{"budget of tokens", func() (cell.Maker, error) {
+		{"token-bucket budget", func() (cell.Maker, error) {
 			m, err := budget.New(budget.Config{Rule: budget.Tokens, Tokens: budget.MaxTokens, Retry: budget.MaxTokens, Timeout: 1, Refund: 1})
 			return m.Cells(), err
 		}, 11, 0, seconds(1)},

@@ -16,5 +16,10 @@ func Docs() *mechanism.Docs {
 }`,
 		Draft:    func(c mechanism.Config) mechanism.Draft { return &draft{c.(Config)} },
 		Describe: describe,
+		Lint: func(c mechanism.Config, p mechanism.Around) {
+			if c.(Config).Injects() && p.Enforced() {
+				p.Warn("chaos", p.Name()+" "+p.Settings()+": real requests fail or are slow", "chaos: {shadow: true}")
+			}
+		},
 	}
 }

@@ -23,6 +23,13 @@ func Row() *mechanism.Row {
 	}
 }
 
+// Facts are what programs that run the mechanism need to know.
+func Facts() *mechanism.Facts {
+	return &mechanism.Facts{
+		Envoy: "the filter fault of Envoy injects delays and aborts",
+	}
+}
+
 func (d *draft) Check(g mechanism.Given) {
 	if !g.Has("fail") && !g.Has("throttle") && !g.Has("ignore") && !g.Has("slow") {
 		g.Need("fail", "a share as in 5%; or throttle, ignore or slow")

@@ -118,7 +118,7 @@ func (d *Loop) newPool(plan *pipeline.Plan, i int) *pool {
 func (p *pool) Now() clock.Mark { return p.loop.now }
 
 // Class implements keyed.Holder.
-func (p *pool) Class(index uint32) (keyed.Class, clock.Mark) {
+func (p *pool) Class(index uint32) (reducer.Class, clock.Mark) {
 	return (*p.nodes.At(index)).cell.Class(p.loop.now)
 }
 
@@ -504,17 +504,18 @@ func (p *pool) over() bool {
 // held.
 func (d *Loop) arm(n *node) {
 	n.hold()
-	if at := n.cell.Ends(); at != n.end.at || n.end.pos == 0 {
+	due := n.cell.Due()
+	if due.Ends != n.end.at || n.end.pos == 0 {
 		n.end.step = n.pool.step
-		d.heap.set(&n.end, at)
+		d.heap.set(&n.end, due.Ends)
 	}
-	at, next := n.cell.Serves()
-	if at == clock.Never {
-		d.heap.set(&n.serves, at)
+	if due.Serves == clock.Never {
+		d.heap.set(&n.serves, due.Serves)
 		return
 	}
-	n.serves.step = uint8(caller(next).step())
-	n.serves.number = d.calls[caller(next).slot()].number
+	next := caller(due.Caller)
+	n.serves.step = uint8(next.step())
+	n.serves.number = d.calls[next.slot()].number
 	// A place that became free earlier is granted now.
-	d.heap.set(&n.serves, max(at, d.now))
+	d.heap.set(&n.serves, max(due.Serves, d.now))
 }

@@ -151,7 +151,7 @@ func (d *Loop) report(n *node, a *reducer.Action, answer *reducer.Answer, from i
 	}
 	d.Steps(&reducer.Entry{
 		At: d.now, Cell: name, Action: *a, Effects: reducer.Effects{Answer: *answer, Others: d.out[from:]},
-		Digest: reducer.DigestOf(d.state),
+		Digest: reducer.Digest(d.state),
 	}, n.key)
 }
 

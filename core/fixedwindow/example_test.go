@@ -18,11 +18,12 @@ func Example() {
 		return
 	}
 	now := clock.Mark(3 * time.Second)
-	state := window.Init(now)
+	values := reducer.ValuesOf(window)
+	state := values.Init(now)
 	for range 4 {
 		var effects reducer.Effects
-		state, effects = window.Reduce(state, reducer.Action{Kind: reducer.Acquire, Cost: 1}, now)
-		fmt.Printf("%v %v, %s\n", now, effects.Answer.Verdict, window.AppendText(nil, state, now))
+		state, effects = values.Reduce(state, reducer.Action{Kind: reducer.Acquire, Cost: 1}, now)
+		fmt.Printf("%v %v, %s\n", now, effects.Answer.Verdict, window.AppendText(nil, &state, now))
 		now = now.Add(5 * time.Second)
 	}
 	// Output:
@@ -45,12 +46,13 @@ func Example_calendar() {
 		fmt.Println(err)
 		return
 	}
-	state := window.Init(0)
+	values := reducer.ValuesOf(window)
+	state := values.Init(0)
 	for _, now := range []clock.Mark{0, clock.Mark(time.Hour), clock.Mark(90 * time.Minute), clock.Mark(24*time.Hour + 30*time.Minute)} {
 		var effects reducer.Effects
-		state, effects = window.Reduce(state, reducer.Action{Kind: reducer.Acquire, Cost: 2}, now)
+		state, effects = values.Reduce(state, reducer.Action{Kind: reducer.Acquire, Cost: 2}, now)
 		at := began.Add(time.Duration(now)).UTC()
-		fmt.Printf("%s %v, %s\n", at.Format("Jan _2 15:04 MST"), effects.Answer.Verdict, window.AppendText(nil, state, now))
+		fmt.Printf("%s %v, %s\n", at.Format("Jan _2 15:04 MST"), effects.Answer.Verdict, window.AppendText(nil, &state, now))
 	}
 	// Output:
 	// Mar 27 21:30 UTC admit, used 2/2 until 1h30m0s

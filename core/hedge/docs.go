@@ -33,5 +33,9 @@ func Docs() *mechanism.Docs {
 }`,
 		Draft:    func(c mechanism.Config) mechanism.Draft { return &draft{c.(Config)} },
 		Describe: describe,
+		Further: func(c mechanism.Config) mechanism.Further {
+			h := c.(Config)
+			return mechanism.Further{Attempts: h.Max, After: h.After, Parallel: h.Parallel}
+		},
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/sluice-go/sluice/core/budget"
 	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/internal/assert"
-	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/core/wire"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -66,18 +65,8 @@ func (m *Machine) Cells() cell.Maker {
 	return cell.Makes(m, cell.Plain[State])
 }
 
-// Init implements reducer.Machine.
-func (m *Machine) Init(clock.Mark) State { return State{} }
-
-// Begin is Init in place, of a state that is zero.
+// Begin implements reducer.Cell.
 func (m *Machine) Begin(*State, clock.Mark) {}
-
-// Reduce implements reducer.Machine.
-func (m *Machine) Reduce(s State, a reducer.Action, now clock.Mark) (State, reducer.Effects) {
-	s = m.Clone(s)
-	answer := m.Step(&s, a, now, nil)
-	return s, reducer.Effects{Answer: answer}
-}
 
 // Step implements reducer.Cell. It has no effects on other callers.
 func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, out *reducer.Out) (answer reducer.Answer) {
@@ -92,7 +81,7 @@ func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, out *reducer.
 		answer.Verdict = reducer.Done
 		return answer
 	case reducer.Reset:
-		answer.Verdict, answer.Changed = reducer.Done, !m.Unused(s, now)
+		answer.Verdict, answer.Changed = reducer.Done, !s.unused()
 		*s = State{}
 		return answer
 	}
@@ -156,19 +145,14 @@ func (m *Machine) delay(s *State) (time.Duration, bool) {
 	return s.sorted[n-1].took(), true
 }
 
-// Adopt implements reducer.Cell. The latest durations stay, as many as there may
+// Inherit implements reducer.Cell. The latest durations stay, as many as there may
 // be; a budget keeps its counts where there was one.
-func (m *Machine) Adopt(s State, from reducer.Cell[State], now clock.Mark, out *reducer.Out) State {
+func (m *Machine) Inherit(s *State, from reducer.Cell[State], now clock.Mark, out *reducer.Out) {
 	old, ok := from.(*Machine)
 	if !ok {
-		return m.Init(now)
+		*s = State{}
+		return
 	}
-	m.Inherit(&s, old, now, out)
-	return s
-}
-
-// Inherit is Adopt in place.
-func (m *Machine) Inherit(s *State, old *Machine, now clock.Mark, out *reducer.Out) {
 	if keep := s.ordered(); len(keep) != int(m.config.Samples) || !m.config.Percentile.Positive() {
 		most := 0
 		if m.config.Percentile.Positive() {
@@ -185,43 +169,33 @@ func (m *Machine) Inherit(s *State, old *Machine, now clock.Mark, out *reducer.O
 }
 
 // Clone implements reducer.Cell.
-func (m *Machine) Clone(s State) State {
-	s.recent, s.sorted = slices.Clone(s.recent), slices.Clone(s.sorted)
-	return s
+func (m *Machine) Clone(dst, src *State) {
+	*dst = *src
+	dst.recent, dst.sorted = slices.Clone(src.recent), slices.Clone(src.sorted)
 }
 
-// Shift implements reducer.Cell.
-func (m *Machine) Shift(s State, by time.Duration) State {
-	s = m.Clone(s)
-	m.Move(&s, by)
-	return s
-}
-
-// Move is Shift in place. Durations have no mark.
+// Move implements reducer.Cell. Durations have no mark.
 func (m *Machine) Move(s *State, by time.Duration) {
 	if m.budget != nil {
 		m.budget.Move(&s.Budget, by)
 	}
 }
 
-// Fresh reports that nothing was observed or counted yet.
-func (m *Machine) Fresh(s State, now clock.Mark) bool { return m.Unused(&s, now) }
-
-// Unused is Fresh in place.
-func (m *Machine) Unused(s *State, _ clock.Mark) bool {
+// unused reports whether nothing was observed or counted yet.
+func (s *State) unused() bool {
 	return len(s.recent) == 0 && s.Budget == (budget.State{})
 }
 
-// Class implements cell.Machine: durations and a budget are not used up.
-func (m *Machine) Class(s *State, now clock.Mark) (keyed.Class, clock.Mark) {
-	return keyed.Steady(m.Unused(s, now))
+// Class implements reducer.Cell: durations and a budget are not used up.
+func (m *Machine) Class(s *State, _ clock.Mark) (reducer.Class, clock.Mark) {
+	return reducer.Steady(s.unused())
 }
 
 // AppendText implements reducer.Cell, as in "durations 20 delay 150ms".
-func (m *Machine) AppendText(dst []byte, s State, now clock.Mark) []byte {
+func (m *Machine) AppendText(dst []byte, s *State, now clock.Mark) []byte {
 	if m.config.Percentile.Positive() {
 		dst = strconv.AppendInt(append(dst, "durations "...), int64(len(s.recent)), 10)
-		if delay, ok := m.delay(&s); ok {
+		if delay, ok := m.delay(s); ok {
 			dst = append(append(dst, " delay "...), delay.String()...)
 		}
 	}
@@ -229,7 +203,7 @@ func (m *Machine) AppendText(dst []byte, s State, now clock.Mark) []byte {
 		if m.config.Percentile.Positive() {
 			dst = append(dst, ' ')
 		}
-		dst = m.budget.AppendText(dst, s.Budget, now)
+		dst = m.budget.AppendText(dst, &s.Budget, now)
 	}
 	return dst
 }

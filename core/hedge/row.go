@@ -27,6 +27,13 @@ func Row() *mechanism.Row {
 	}
 }
 
+// Facts are what programs that run the mechanism need to know.
+func Facts() *mechanism.Facts {
+	return &mechanism.Facts{
+		Envoy: "hedge_policy of an Envoy route hedges requests",
+	}
+}
+
 func (d *draft) Check(g mechanism.Given) {
 	c := &d.c
 	switch {

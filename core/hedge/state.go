@@ -81,17 +81,17 @@ const tag = 'h'
 var errState = wire.Invalid("hedge: durations do not agree")
 
 // Check implements reducer.Cell.
-func (m *Machine) Check(s State) error {
-	if !slices.Equal(ascending(s.recent), s.sorted) || s.oldest != 0 && s.oldest >= len(s.recent) || !m.fits(&s) {
+func (m *Machine) Check(s *State) error {
+	if !slices.Equal(ascending(s.recent), s.sorted) || s.oldest != 0 && s.oldest >= len(s.recent) || !m.fits(s) {
 		return errState
 	}
 	if m.budget != nil {
-		return m.budget.Check(s.Budget)
+		return m.budget.Check(&s.Budget)
 	}
 	return nil
 }
 
-// MaxSize implements cell.Machine.
+// MaxSize implements reducer.Cell.
 func (m *Machine) MaxSize() int {
 	size := wire.HeaderSize + 4
 	if m.config.Percentile.Positive() {
@@ -103,11 +103,8 @@ func (m *Machine) MaxSize() int {
 	return size
 }
 
-// AppendState implements reducer.Cell: the samples, the oldest first, as varints; the
+// Encode implements reducer.Cell: the samples, the oldest first, as varints; the
 // budget, where there is one.
-func (m *Machine) AppendState(dst []byte, s State) []byte { return m.Encode(dst, &s) }
-
-// Encode is AppendState in place.
 func (m *Machine) Encode(dst []byte, s *State) []byte {
 	c := wire.Writer(dst, tag, m.digest)
 	recent := s.ordered()
@@ -129,12 +126,8 @@ func (m *Machine) code(c *wire.Coder, recent *[]sample) {
 	}
 }
 
-// DecodeState implements reducer.Cell. A state of another number of samples or
+// Decode implements reducer.Cell. A state of another number of samples or
 // another window of its budget is refused with reducer.ErrConfiguration.
-func (m *Machine) DecodeState(src []byte) (State, error) { return wire.Decoded(src, m.Decode) }
-
-// Decode is DecodeState in place, into a state that is zero. After an error the state
-// is undefined.
 func (m *Machine) Decode(src []byte, s *State) error {
 	c := wire.Reader(src, tag, m.digest)
 	var recent []sample

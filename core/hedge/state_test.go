@@ -33,13 +33,13 @@ func TestDelayIsTheNearestRank(t *testing.T) {
 		c := hedge.Config{Percentile: reducer.Millionths(1 + r.Uint32N(reducer.Whole)), Samples: 1 + r.Uint32N(12)}
 		c.Minimum = 1 + r.Uint32N(c.Samples)
 		m := machine(t, c)
-		s := m.Init(0)
+		s := reducer.ValuesOf(m).Init(0)
 		var all []observed
 		for range 40 {
 			x := observed{took: r.IntN(9), cut: n%2 == 1 && r.IntN(3) == 0}
-			before, old := m.AppendState(nil, s), s
-			next, effects := m.Reduce(s, x.action(), 5)
-			if !effects.Answer.Changed || !bytes.Equal(before, m.AppendState(nil, old)) {
+			before, old := m.Encode(nil, &s), s
+			next, effects := reducer.ValuesOf(m).Reduce(s, x.action(), 5)
+			if !effects.Answer.Changed || !bytes.Equal(before, m.Encode(nil, &old)) {
 				t.Fatal("a step changed the state before it, or says that it changed nothing")
 			}
 			s, all = next, append(all, x)
@@ -52,8 +52,8 @@ func TestDelayIsTheNearestRank(t *testing.T) {
 			if got, ok := answer.Delay(); ok != known || got != time.Duration(want) || answer.Changed {
 				t.Fatalf("seed %d, case %d: delay %v %v of %v, want %v %v", seed, n, got, ok, last, want, known)
 			}
-			restored, err := m.DecodeState(m.AppendState(nil, s))
-			if err != nil || m.Check(restored) != nil || !bytes.Equal(m.AppendState(nil, restored), m.AppendState(nil, s)) {
+			restored, err := reducer.ValuesOf(m).DecodeState(m.Encode(nil, &s))
+			if err != nil || m.Check(&restored) != nil || !bytes.Equal(m.Encode(nil, &restored), m.Encode(nil, &s)) {
 				t.Fatalf("seed %d, case %d: restored %v, %v", seed, n, restored, err)
 			}
 		}
@@ -109,11 +109,11 @@ func recounted(samples []observed, millionths int) int {
 // A hedge whose attempts are all cut waits as long as the longest of them ran.
 func TestAllCut(t *testing.T) {
 	m := machine(t, hedge.Config{Percentile: reducer.Percent(50), Samples: 3, Minimum: 1})
-	s := m.Init(0)
+	s := reducer.ValuesOf(m).Init(0)
 	for _, took := range []int{4, 9, 2} {
 		m.Step(&s, observed{took, true}.action(), 0, nil)
 	}
-	if got := string(m.AppendText(nil, s, 0)); got != "durations 3 delay 9ns" {
+	if got := string(m.AppendText(nil, &s, 0)); got != "durations 3 delay 9ns" {
 		t.Error(got)
 	}
 }
@@ -123,7 +123,7 @@ func TestAllCut(t *testing.T) {
 func TestBudget(t *testing.T) {
 	c := hedge.Config{After: time.Second, Budgeted: true, Budget: budget.Config{Ratio: reducer.Percent(50), MinimumPeriod: time.Second, Window: time.Minute}}
 	m := machine(t, c)
-	s := m.Init(0)
+	s := reducer.ValuesOf(m).Init(0)
 	ask := func() reducer.Verdict { return m.Step(&s, reducer.Action{Kind: reducer.Acquire}, 1, nil).Verdict }
 	for range 4 {
 		m.Step(&s, reducer.Action{Kind: reducer.Record}, 1, nil)
@@ -134,20 +134,20 @@ func TestBudget(t *testing.T) {
 		}
 	}
 	free := machine(t, hedge.Config{Percentile: reducer.Percent(100)})
-	s = free.Init(0)
+	s = reducer.ValuesOf(free).Init(0)
 	if got := free.Step(&s, reducer.Action{Kind: reducer.Acquire}, 1, nil).Verdict; got != reducer.Admit {
 		t.Errorf("without a budget: %v", got)
 	}
-	if got := string(m.AppendText(nil, s, 1)); got != "retries left 0" {
+	if got := string(m.AppendText(nil, &s, 1)); got != "retries left 0" {
 		t.Errorf("its text is %q", got)
 	}
 	for _, c := range []hedge.Config{c, {Percentile: reducer.Percent(100)}} {
 		m := machine(t, c)
-		s := m.Init(0)
+		s := reducer.ValuesOf(m).Init(0)
 		reset := func() bool { return m.Step(&s, reducer.Action{Kind: reducer.Reset}, 1, nil).Changed }
 		m.Step(&s, reducer.Action{Kind: reducer.Observe, Value: 5}, 1, nil)
 		m.Step(&s, reducer.Action{Kind: reducer.Record}, 1, nil)
-		if m.Fresh(s, 1) || !reset() || reset() || !m.Fresh(s, 1) {
+		if reducer.ValuesOf(m).Fresh(s, 1) || !reset() || reset() || !reducer.ValuesOf(m).Fresh(s, 1) {
 			t.Errorf("%+v: a reset forgets what there is, once", c)
 		}
 	}
@@ -162,18 +162,18 @@ func TestAdopt(t *testing.T) {
 	wide := machine(t, hedge.Config{Percentile: reducer.Percent(100), Samples: 4, Minimum: 1})
 	narrow := machine(t, hedge.Config{Percentile: reducer.Percent(100), Samples: 2, Minimum: 1})
 	fixed := machine(t, hedge.Config{After: time.Second, Budgeted: true, Budget: budget.Config{Ratio: reducer.Millionths(1)}})
-	s := wide.Init(0)
+	s := reducer.ValuesOf(wide).Init(0)
 	for _, took := range []uint64{9, 1, 2, 8, 3} {
 		wide.Step(&s, reducer.Action{Kind: reducer.Observe, Outcome: reducer.OK, Value: took}, 0, nil)
 	}
-	text := func(m *hedge.Machine, s hedge.State) string { return string(m.AppendText(nil, s, 0)) }
+	text := func(m *hedge.Machine, s hedge.State) string { return string(m.AppendText(nil, &s, 0)) }
 	if got := text(wide, s); got != "durations 4 delay 8ns" {
 		t.Errorf("at first %q", got)
 	}
-	if _, err := narrow.DecodeState(wide.AppendState(nil, s)); !errors.Is(err, reducer.ErrConfiguration) {
+	if _, err := reducer.ValuesOf(narrow).DecodeState(wide.Encode(nil, &s)); !errors.Is(err, reducer.ErrConfiguration) {
 		t.Errorf("bytes of another configuration: %v", err)
 	}
-	kept := narrow.Adopt(wide.Clone(s), wide, 0, nil)
+	kept := reducer.ValuesOf(narrow).Adopt(reducer.ValuesOf(wide).Clone(s), wide, 0, nil)
 	if got := text(narrow, kept); got != "durations 2 delay 8ns" {
 		t.Errorf("narrowed %q", got)
 	}
@@ -181,31 +181,31 @@ func TestAdopt(t *testing.T) {
 	if got := text(narrow, kept); got != "durations 2 delay 3ns" {
 		t.Errorf("narrowed and observed %q", got)
 	}
-	if got := text(wide, wide.Adopt(narrow.Clone(kept), narrow, 0, nil)); got != "durations 2 delay 3ns" {
+	if got := text(wide, reducer.ValuesOf(wide).Adopt(reducer.ValuesOf(narrow).Clone(kept), narrow, 0, nil)); got != "durations 2 delay 3ns" {
 		t.Errorf("widened %q", got)
 	}
-	if got := fixed.Adopt(s, wide, 0, nil); !fixed.Fresh(got, 0) {
+	if got := reducer.ValuesOf(fixed).Adopt(s, wide, 0, nil); !reducer.ValuesOf(fixed).Fresh(got, 0) {
 		t.Errorf("without a percentile %q", text(fixed, got))
 	}
-	if same := wide.Adopt(wide.Clone(s), wide, clock.Mark(5), nil); !bytes.Equal(wide.AppendState(nil, same), wide.AppendState(nil, s)) {
+	if same := reducer.ValuesOf(wide).Adopt(reducer.ValuesOf(wide).Clone(s), wide, clock.Mark(5), nil); !bytes.Equal(wide.Encode(nil, &same), wide.Encode(nil, &s)) {
 		t.Error("an equal configuration changes something")
 	}
 }
 
 func TestDecodeRefusesDamage(t *testing.T) {
 	m := machine(t, hedge.Config{Percentile: reducer.Percent(100), Samples: 4, Minimum: 1, Budgeted: true, Budget: budget.Config{Ratio: reducer.Millionths(1)}})
-	s := m.Init(0)
+	s := reducer.ValuesOf(m).Init(0)
 	for i := range uint64(6) {
 		m.Step(&s, reducer.Action{Kind: reducer.Observe, Value: i * 1000}, 0, nil)
 		m.Step(&s, reducer.Action{Kind: reducer.Record}, clock.Mark(i), nil)
 	}
-	src := m.AppendState(nil, s)
+	src := m.Encode(nil, &s)
 	for n := range src {
-		if _, err := m.DecodeState(src[:n]); !errors.Is(err, reducer.ErrEncoding) {
+		if _, err := reducer.ValuesOf(m).DecodeState(src[:n]); !errors.Is(err, reducer.ErrEncoding) {
 			t.Errorf("%d of %d bytes: %v", n, len(src), err)
 		}
 	}
-	if _, err := m.DecodeState(append(slices.Clone(src), 0)); !errors.Is(err, reducer.ErrEncoding) {
+	if _, err := reducer.ValuesOf(m).DecodeState(append(slices.Clone(src), 0)); !errors.Is(err, reducer.ErrEncoding) {
 		t.Errorf("a byte left over: %v", err)
 	}
 }
@@ -216,7 +216,7 @@ func TestDecodeRefusesDamage(t *testing.T) {
 func TestActionsAndMarks(t *testing.T) {
 	free := machine(t, hedge.Config{Percentile: reducer.Percent(100), Minimum: 1})
 	own := machine(t, hedge.Config{Percentile: reducer.Percent(100), Minimum: 1, Budgeted: true, Budget: budget.Config{Ratio: reducer.Percent(100)}})
-	s := free.Init(0)
+	s := reducer.ValuesOf(free).Init(0)
 	for kind, want := range map[reducer.Kind]reducer.Verdict{
 		reducer.Record: reducer.Done, reducer.Commit: reducer.Done, reducer.Tick: reducer.Done, reducer.Configure: reducer.Done,
 		reducer.Acquire: reducer.Admit, reducer.TryAcquire: reducer.Admit, reducer.Cancel: reducer.Stale, reducer.Serve: reducer.Stale,
@@ -226,17 +226,17 @@ func TestActionsAndMarks(t *testing.T) {
 		}
 	}
 	for _, m := range []*hedge.Machine{free, own} {
-		s := m.Init(0)
+		s := reducer.ValuesOf(m).Init(0)
 		for _, took := range []uint64{9, 1, 5} {
 			m.Step(&s, reducer.Action{Kind: reducer.Observe, Outcome: reducer.OK, Value: took}, 3, nil)
 		}
 		m.Step(&s, reducer.Action{Kind: reducer.Record}, 3, nil)
-		later := m.Shift(s, 4)
-		want := m.Clone(s)
+		later := reducer.ValuesOf(m).Shift(s, 4)
+		want := reducer.ValuesOf(m).Clone(s)
 		if m == own {
 			want.Budget.Origin, want.Budget.Last = 7, 7
 		}
-		if got := m.AppendState(nil, later); !bytes.Equal(got, m.AppendState(nil, want)) {
+		if got := m.Encode(nil, &later); !bytes.Equal(got, m.Encode(nil, &want)) {
 			t.Errorf("shifted it is %x", got)
 		}
 	}

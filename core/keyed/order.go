@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/reducer"
 )
 
 // The order of last use is a list of all entries, but for those that were at its
@@ -31,9 +32,9 @@ const (
 func (e *entry) inList() bool { return e.place >= listed }
 
 // rank returns the rank of an entry outside the list, weight the same below its class.
-func (e *entry) rank() uint32   { return e.older & maxRank }
-func (e *entry) weight() uint32 { return e.older }
-func (e *entry) class() Class   { return Class(e.older >> rankBits) }
+func (e *entry) rank() uint32         { return e.older & maxRank }
+func (e *entry) weight() uint32       { return e.older }
+func (e *entry) class() reducer.Class { return reducer.Class(e.older >> rankBits) }
 
 // olderOf returns the link from an entry to the next older one, that of none to
 // the newest entry; newerOf is the like.
@@ -114,7 +115,7 @@ func (t *order) Victim() uint32 {
 		t.pass()
 	}
 	t.reclass()
-	for t.oldest != 0 && (len(t.aside) == 0 || t.entries.At(t.aside[0]).class() == Blocked) {
+	for t.oldest != 0 && (len(t.aside) == 0 || t.entries.At(t.aside[0]).class() == reducer.Blocked) {
 		t.pass()
 	}
 	if len(t.aside) == 0 {
@@ -181,7 +182,7 @@ func (t *order) reclass() {
 
 // class asks for the class of an entry in the heap, and moves it to its place.
 func (t *order) class(index uint32) {
-	e, class, until := t.entries.At(index), InUse, clock.Never
+	e, class, until := t.entries.At(index), reducer.InUse, clock.Never
 	if t.holder != nil {
 		class, until = t.holder.Class(index)
 	}

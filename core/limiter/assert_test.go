@@ -23,7 +23,7 @@ func TestAssertions(t *testing.T) {
 		"refusals that are not over":  func(s *State) { s.line.streak = streak{until: s.Last + 1, refused: 1} },
 		"a waiter that takes nothing": func(s *State) { s.line.queue.At(0).Cost = 0 },
 	} {
-		s := m.Init(0)
+		s := reducer.ValuesOf(m).Init(0)
 		for caller := range uint64(3) {
 			m.Step(&s, reducer.Action{Kind: reducer.Acquire, Cost: 1, Permit: reducer.Permit{ID: caller}}, 0, new(reducer.Out))
 		}

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
-	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/core/tokenbucket"
 	"github.com/sluice-go/sluice/core/wire"
 	"github.com/sluice-go/sluice/reducer"
@@ -62,7 +61,7 @@ func (b *Bucket) Step(answer *reducer.Answer, kind reducer.Kind, cost uint32, p 
 	}
 }
 
-// Adopt puts the bucket under another configuration, as Machine.Adopt does.
+// Adopt puts the bucket under another configuration, as Machine.Inherit does.
 func (b *Bucket) Adopt(m *tokenbucket.Machine, now clock.Mark) {
 	now = max(now, b.Last)
 	before := tokenbucket.State{TAT: b.Bare.TAT, Refunded: b.Bare.Refunded}
@@ -74,15 +73,15 @@ func (b *Bucket) Adopt(m *tokenbucket.Machine, now clock.Mark) {
 }
 
 // Class returns what Machine.Class does.
-func (b *Bucket) Class(now clock.Mark) (keyed.Class, clock.Mark) {
+func (b *Bucket) Class(now clock.Mark) (reducer.Class, clock.Mark) {
 	now = max(now, b.Last)
 	if turn := b.Machine.Turn(b.Bare.TAT, 1, now); turn > now {
-		return keyed.UsedUp, turn
+		return reducer.UsedUp, turn
 	}
 	if b.Bare.TAT > now {
-		return keyed.InUse, b.Bare.TAT
+		return reducer.InUse, b.Bare.TAT
 	}
-	return keyed.Unused, clock.Never
+	return reducer.Unused, clock.Never
 }
 
 func (b *Bucket) admit(answer *reducer.Answer, ok bool, cost uint32, now clock.Mark) {

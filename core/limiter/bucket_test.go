@@ -34,7 +34,7 @@ func TestBucketIsALimiter(t *testing.T) {
 			t.Fatal(err)
 		}
 		now := clock.Mark(r.IntN(100))
-		s, b := m.Init(now), limiter.NewBucket(arithmetic, now)
+		s, b := reducer.ValuesOf(m).Init(now), limiter.NewBucket(arithmetic, now)
 		var permits []reducer.Permit
 		for step := range 200 {
 			switch r.IntN(400) {
@@ -59,7 +59,7 @@ func TestBucketIsALimiter(t *testing.T) {
 			if got.Verdict == reducer.Admit && a.Kind != reducer.Peek {
 				permits = append(permits, got.Permit)
 			}
-			src := m.AppendState(nil, s)
+			src := m.Encode(nil, &s)
 			if same := b.AppendState(nil); !bytes.Equal(same, src) || len(src) > limiter.BucketSize {
 				t.Fatalf("seed %d, history %d, step %d: the state is %x, of a limiter %x", seed, n, step, same, src)
 			}
@@ -74,7 +74,7 @@ func TestBucketIsALimiter(t *testing.T) {
 				if arithmetic, err = tokenbucket.New(tokenbucket.Config{Count: c.Count, Period: c.Period, Burst: c.Burst}); err != nil {
 					t.Fatal(err)
 				}
-				s = next.Adopt(s, m, now, new(reducer.Out))
+				s = reducer.ValuesOf(next).Adopt(s, m, now, new(reducer.Out))
 				m = next
 				b.Adopt(arithmetic, now)
 				continue
@@ -86,12 +86,12 @@ func TestBucketIsALimiter(t *testing.T) {
 				src[r.IntN(len(src))] ^= 1 << r.IntN(8)
 			}
 			by := time.Duration(r.IntN(3) - 1)
-			next, err := m.DecodeState(src)
+			next, err := reducer.ValuesOf(m).DecodeState(src)
 			waited := err == nil && next.Queue().Tickets() > 0
 			if ok := b.Restore(src, by); ok != (err == nil && !waited) {
 				t.Fatalf("seed %d, history %d, step %d: %x is restored: %v, of a limiter: %v", seed, n, step, src, ok, err)
 			} else if ok {
-				s = m.Shift(next, by)
+				s = reducer.ValuesOf(m).Shift(next, by)
 				restored++
 			}
 		}

@@ -34,6 +34,22 @@ func Of(c cell.Cell) (*Machine, *State) {
 	return nil, nil
 }
 
+// OneWord returns the machine of cells whose state is one word, a token bucket without a
+// queue, nil for other cells.
+func OneWord(m cell.Maker) *Machine {
+	l, ok := m.(interface{ Machine() *Machine })
+	if !ok {
+		return nil
+	}
+	if machine := l.Machine(); machine.config.OneWord() && machine.config.Queue == 0 {
+		return machine
+	}
+	return nil
+}
+
+// Gauge returns the numbers of cell.Gauge.
+func (l *limiterCell) Gauge() cell.Gauge { return cell.Gauge{Waiting: l.State().Waiting()} }
+
 // Step implements cell.Cell.
 func (l *limiterCell) Step(a reducer.Action, now clock.Mark, out *reducer.Out) (answer reducer.Answer) {
 	l.Machine.step(&answer, l.State(), &a, now, out)
@@ -44,12 +60,6 @@ func (l *limiterCell) Step(a reducer.Action, now clock.Mark, out *reducer.Out) (
 func (l *limiterCell) Enter(cost uint32, _ uint64, _, now clock.Mark) (reducer.Permit, bool) {
 	return l.Machine.Enter(l.State(), cost, 0, clock.Never, now)
 }
-
-// Exit returns false: a limiter's permit is not released after its use.
-func (m *Machine) Exit(*State, reducer.Permit, clock.Mark) bool { return false }
-
-// Ends returns clock.Never: a limiter's permits do not expire.
-func (m *Machine) Ends(*State) clock.Mark { return clock.Never }
 
 // Held reports whether a caller waits.
 func (m *Machine) Held(s *State) bool { return s.Waiting() > 0 }

@@ -106,6 +106,16 @@ func (c *Config) OneWord() bool {
 	return c.Algorithm == TokenBucket && c.WarmUp.Over == 0 && !c.Block.on()
 }
 
+// WithEpoch implements mechanism.Dated: a limit by the calendar needs the wall time of
+// mark 0.
+func (c Config) WithEpoch(epoch func() time.Duration) (mechanism.Config, bool) {
+	if c.Calendar.Unit == calendar.NoUnit || c.Calendar.Epoch != 0 {
+		return c, false
+	}
+	c.Calendar.Epoch = epoch()
+	return c, true
+}
+
 // checkRest adds what is wrong with the settings that are not an algorithm's, and with the
 // cost, which needs a rate.
 func (c *Config) checkRest(e *reducer.ConfigErrors, rated bool) {

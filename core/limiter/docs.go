@@ -47,5 +47,11 @@ func Docs() *mechanism.Docs {
 		Describe: describe,
 		Rank:     3,
 		Admits:   func(c mechanism.Config, window time.Duration) uint64 { return c.(Config).Calls(window) },
+		AtOnce:   func(c mechanism.Config) uint64 { return c.(Config).Admits(0) },
+		Late:     func(c mechanism.Config) bool { return c.(Config).Charge == ChargeEnd },
+		Covers:   covers,
+		Waits:    waits,
+		Adjust:   adjust,
+		Lint:     lint,
 	}
 }

@@ -164,12 +164,8 @@ func (m *Machine) serve(s *State, now clock.Mark, out *reducer.Out) bool {
 	return true
 }
 
-// Serves returns the mark of the next waiter's turn and its caller, clock.Never if no
-// caller waits.
-func (m *Machine) Serves(s *State) (at clock.Mark, caller uint64) {
+// serves returns the mark of the next waiter's turn and its caller. A caller waits.
+func (m *Machine) serves(s *State) (at clock.Mark, caller uint64) {
 	w := m.next(s)
-	if w == nil {
-		return clock.Never, 0
-	}
 	return m.algorithm.turn(&s.count, w.Cost, s.Last), w.Caller
 }

@@ -6,7 +6,6 @@ import (
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/backoff"
 	"github.com/sluice-go/sluice/core/internal/assert"
-	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/core/wire"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -24,13 +23,14 @@ var _ reducer.Cell[State] = (*Machine)(nil)
 // New validates the configuration.
 func New(c Config) (*Machine, error) {
 	var e reducer.ConfigErrors
-	a, err := newAlgorithm(&c)
+	m := &Machine{config: c}
+	err := m.algorithm.set(&c)
 	e.Add(err)
 	c.checkRest(&e, err == nil)
 	if err := e.Err(); err != nil {
 		return nil, err
 	}
-	m := &Machine{config: c, algorithm: a, digest: a.digest()}
+	m.digest = m.algorithm.digest()
 	if c.Block.on() {
 		if m.block, err = backoff.New(c.Block.For); err != nil {
 			return nil, reducer.BadDuration("block.for", c.Block.For.Base, "a backoff that is valid")
@@ -47,23 +47,9 @@ func (m *Machine) Config() Config { return m.config }
 // Capacity returns the greatest cost that can ever be admitted.
 func (m *Machine) Capacity() uint32 { return m.algorithm.capacity() }
 
-// Init implements reducer.Machine.
-func (m *Machine) Init(now clock.Mark) (s State) {
-	m.Begin(&s, now)
-	return s
-}
-
-// Begin is Init in place, of a state that is zero.
+// Begin implements reducer.Cell.
 func (m *Machine) Begin(s *State, now clock.Mark) {
 	s.Last, s.count = now, m.algorithm.begin(now)
-}
-
-// Reduce implements reducer.Machine.
-func (m *Machine) Reduce(s State, a reducer.Action, now clock.Mark) (State, reducer.Effects) {
-	s = m.Clone(s)
-	var out reducer.Out
-	answer := m.Step(&s, a, now, &out)
-	return s, reducer.Effects{Answer: answer, Others: out}
 }
 
 // Step implements reducer.Cell.
@@ -224,7 +210,7 @@ func (m *Machine) peek(answer *reducer.Answer, s *State, a *reducer.Action, now 
 			rest = *s
 			rest.line = &line{queue: s.line.queue.Behind(n), streak: s.line.streak}
 		} else {
-			rest = m.Clone(*s)
+			m.Clone(&rest, s)
 			m.endWaits(&rest, now, true, new(reducer.Out))
 		}
 		s = &rest
@@ -285,22 +271,17 @@ func (m *Machine) reset(s *State, now clock.Mark, out *reducer.Out) {
 	s.count.void() // a change
 }
 
-// Adopt adopts the state of another configuration, whose machine is given: the count
+// Inherit adopts the state of another configuration: the count
 // by the rules of its algorithm, of another algorithm the whole free permits. Waiters
 // keep their places and the ends of their waits, also where the new configuration has
 // no queue; those whose cost is above the capacity are dropped (capacity).
-func (m *Machine) Adopt(s State, from reducer.Cell[State], now clock.Mark, out *reducer.Out) State {
+func (m *Machine) Inherit(s *State, from reducer.Cell[State], now clock.Mark, out *reducer.Out) {
 	old, ok := from.(*Machine)
 	if !ok {
-		return m.Init(now)
+		*s = State{}
+		m.Begin(s, now)
+		return
 	}
-	s = m.Clone(s)
-	m.Inherit(&s, old, now, out)
-	return s
-}
-
-// Inherit is Adopt in place.
-func (m *Machine) Inherit(s *State, old *Machine, now clock.Mark, out *reducer.Out) {
 	now = max(now, s.Last)
 	s.count = m.algorithm.adopt(&s.count, &old.algorithm, now)
 	if s.line != nil {
@@ -324,48 +305,39 @@ func (m *Machine) Inherit(s *State, old *Machine, now clock.Mark, out *reducer.O
 	}
 }
 
-// NextWake implements reducer.Machine: the next turn or end of a wait.
-func (m *Machine) NextWake(s State) (clock.Mark, bool) {
-	at := m.Wake(&s)
-	return at, at != clock.Never
-}
-
-// Wake is NextWake in place, clock.Never for none.
-func (m *Machine) Wake(s *State) clock.Mark {
-	if s.Waiting() == 0 {
-		return clock.Never
+// Due implements reducer.Cell: the next turn or end of a wait.
+func (m *Machine) Due(s *State) reducer.Due {
+	due := reducer.NothingDue()
+	if s.Waiting() > 0 {
+		due.Serves, due.Caller = m.serves(s)
+		due.Wake = min(due.Serves, s.line.queue.EndsAt())
 	}
-	at, _ := m.Serves(s)
-	return min(at, s.line.queue.EndsAt())
+	return due
 }
 
-// Fresh implements reducer.Cell. A permit must not outlive the state that granted it:
-// the holder of a permit keeps the state.
-func (m *Machine) Fresh(s State, now clock.Mark) bool { return m.Unused(&s, now) }
-
-// Unused is Fresh in place.
-func (m *Machine) Unused(s *State, now clock.Mark) bool {
-	now = max(now, s.Last)
+// unused reports whether the limiter at a mark decides as a new one.
+func (m *Machine) unused(s *State, now clock.Mark) bool {
 	return s.Waiting() == 0 && m.algorithm.fresh(&s.count, now) && (m.block == nil || m.forgets(s, now))
 }
 
-// Class implements cell.Machine: a limit is used up while it refuses a cost of 1.
-func (m *Machine) Class(s *State, now clock.Mark) (keyed.Class, clock.Mark) {
+// Class implements reducer.Cell: a limit is used up while it refuses a cost of 1. A permit must
+// not outlive the state that granted it: the holder of a permit keeps the state.
+func (m *Machine) Class(s *State, now clock.Mark) (reducer.Class, clock.Mark) {
 	now = max(now, s.Last)
 	if until, blocked := m.blockedUntil(s, now); blocked {
-		return keyed.Blocked, until
+		return reducer.Blocked, until
 	}
 	if turn := m.algorithm.turn(&s.count, 1, now); turn > now {
-		return keyed.UsedUp, turn
+		return reducer.UsedUp, turn
 	}
-	if m.Unused(s, now) {
-		return keyed.Unused, clock.Never
+	if m.unused(s, now) {
+		return reducer.Unused, clock.Never
 	}
 	at := max(m.algorithm.freshAt(&s.count), m.forgetsAt(s))
 	if at <= now {
 		at = now.Add(1)
 	}
-	return keyed.InUse, at
+	return reducer.InUse, at
 }
 
 // Blocks reports whether a limiter begins blocks.
@@ -373,10 +345,10 @@ func (m *Machine) Blocks() bool { return m.block != nil }
 
 // AppendText implements reducer.Cell, as in "free 0/10 waiting 2" and "free 3/10 blocked
 // until 1m30s".
-func (m *Machine) AppendText(dst []byte, s State, now clock.Mark) []byte {
+func (m *Machine) AppendText(dst []byte, s *State, now clock.Mark) []byte {
 	now = max(now, s.Last)
 	dst = m.algorithm.appendText(dst, &s.count, now)
-	if until, ok := m.blockedUntil(&s, now); ok {
+	if until, ok := m.blockedUntil(s, now); ok {
 		dst = append(append(dst, " blocked until "...), until.String()...)
 	}
 	if n := s.Waiting(); n > 0 {

@@ -38,7 +38,7 @@ func TestFarTurns(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s, last := m.Init(0), clock.Mark(0)
+			s, last := reducer.ValuesOf(m).Init(0), clock.Mark(0)
 			for caller := range uint64(400) {
 				a := reducer.Action{Kind: reducer.Acquire, Cost: c.cost, Permit: reducer.Permit{ID: caller}}
 				answer := m.Step(&s, a, 0, new(reducer.Out))
@@ -68,12 +68,12 @@ func TestNeverGranted(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, begun := range []clock.Mark{0, 1, clock.Never - 1, clock.Never} {
-			s := m.Init(begun)
+			s := reducer.ValuesOf(m).Init(begun)
 			var out reducer.Out
 			if begun == clock.Never-1 || begun == 1 {
 				m.Step(&s, reducer.Action{Kind: reducer.Acquire, Cost: 1}, begun, &out)
 			}
-			before := m.AppendState(nil, s)
+			before := m.Encode(nil, &s)
 			for _, kind := range []reducer.Kind{reducer.Acquire, reducer.TryAcquire, reducer.Reserve, reducer.Peek} {
 				ask := func(cost uint32, now clock.Mark) reducer.Answer {
 					return m.Step(&s, reducer.Action{Kind: kind, Cost: cost, Permit: reducer.Permit{Mark: clock.Never}}, now, &out)
@@ -88,7 +88,7 @@ func TestNeverGranted(t *testing.T) {
 					t.Errorf("%v begun at %v: %v of nothing: %v", a, begun, kind, got)
 				}
 			}
-			if after := m.AppendState(nil, s); !bytes.Equal(before, after) {
+			if after := m.Encode(nil, &s); !bytes.Equal(before, after) {
 				t.Errorf("%v begun at %v: %x became %x", a, begun, before, after)
 			}
 		}

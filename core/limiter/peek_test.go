@@ -16,7 +16,7 @@ func full(t testing.TB, c Config) (*Machine, *State) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := m.Init(0)
+	s := reducer.ValuesOf(m).Init(0)
 	for caller := range uint64(MaxQueue + 10) {
 		m.Step(&s, reducer.Action{Kind: reducer.Acquire, Cost: 1, Permit: reducer.Permit{ID: caller}}, clock.Mark(caller/10*2), new(reducer.Out))
 	}

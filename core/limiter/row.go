@@ -1,12 +1,11 @@
 package limiter
 
 import (
-	"time"
-
 	"github.com/sluice-go/sluice/core/calendar"
 	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/slidinglog"
 	"github.com/sluice-go/sluice/core/tokenbucket"
+	"github.com/sluice-go/sluice/reducer"
 )
 
 // Kind returns mechanism.Limit.
@@ -30,9 +29,20 @@ func Row() *mechanism.Row {
 		Form:     "a rate as in 50/1m, or a map of settings",
 		Settings: settings(),
 		New:      func() mechanism.Draft { return &draft{} },
-		Queue: func(c mechanism.Config) (uint32, time.Duration) {
+	}
+}
+
+// Facts are what programs that run the mechanism need to know.
+func Facts() *mechanism.Facts {
+	return &mechanism.Facts{
+		Reasons: []reducer.Reason{reducer.ReasonRate},
+		Queue: func(c mechanism.Config) mechanism.Queue {
 			l := c.(Config)
-			return l.Queue, l.Wait
+			return mechanism.Queue{Places: l.Queue, Wait: l.Wait, Newest: l.Order == Newest}
+		},
+		Permits: func(c mechanism.Config) mechanism.Permits {
+			l := c.(Config)
+			return mechanism.Permits{Count: l.Count, Period: l.Period, Burst: l.most()}
 		},
 	}
 }

@@ -31,7 +31,7 @@ func TestEncodedSize(t *testing.T) {
 				t.Fatal(err)
 			}
 			now := clock.Mark(r.Int64())
-			s := m.Init(now)
+			s := reducer.ValuesOf(m).Init(now)
 			var out reducer.Out
 			for range 3_000 {
 				switch r.IntN(400) {
@@ -42,7 +42,7 @@ func TestEncodedSize(t *testing.T) {
 				}
 				now = now.Add(time.Duration(r.Int64N(int64(period)/500 + 1)))
 				m.Step(&s, reducer.Action{Kind: reducer.TryAcquire, Cost: 1}, now, &out)
-				size := len(m.AppendState(nil, s))
+				size := len(m.Encode(nil, &s))
 				if a == limiter.SlidingLog {
 					size -= 24 + 8*s.Log().Len() - 64
 				}
@@ -64,18 +64,18 @@ func TestShrinks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, now := m.Init(0), clock.Mark(0)
+		s, now := reducer.ValuesOf(m).Init(0), clock.Mark(0)
 		var out reducer.Out
 		for n := range uint64(20_000) {
 			now++
 			m.Step(&s, reducer.Action{Kind: reducer.Acquire, Cost: 1, Permit: reducer.Permit{ID: n}}, now, &out)
 		}
-		long := len(m.AppendState(nil, s))
+		long := len(m.Encode(nil, &s))
 		for now += clock.Mark(2 * time.Hour); s.Waiting() > 0; {
 			m.Step(&s, reducer.Action{Kind: reducer.Tick}, now, &out)
 		}
 		m.Step(&s, reducer.Action{Kind: reducer.Acquire, Cost: 1}, now, &out)
-		if short := len(m.AppendState(nil, s)); long < 10_000 || short > 64 {
+		if short := len(m.Encode(nil, &s)); long < 10_000 || short > 64 {
 			t.Errorf("%v: with a queue %d bytes, then %d", a, long, short)
 		}
 	}

@@ -217,22 +217,14 @@ func (s *State) DropWaiters() {
 }
 
 // Clone implements reducer.Cell.
-func (m *Machine) Clone(s State) State {
-	s.count = s.count.clone()
-	if s.line != nil {
-		s.line = &line{queue: s.line.queue.Clone(), streak: s.line.streak}
+func (m *Machine) Clone(dst, src *State) {
+	*dst = State{Last: src.Last, count: src.count.clone()}
+	if src.line != nil {
+		dst.line = &line{queue: src.line.queue.Clone(), streak: src.line.streak}
 	}
-	return s
 }
 
-// Shift implements reducer.Cell.
-func (m *Machine) Shift(s State, by time.Duration) State {
-	s = m.Clone(s)
-	m.Move(&s, by)
-	return s
-}
-
-// Move is Shift in place.
+// Move implements reducer.Cell.
 func (m *Machine) Move(s *State, by time.Duration) {
 	s.Last = s.Last.Add(by)
 	m.algorithm.move(&s.count, by)
@@ -255,9 +247,7 @@ var (
 )
 
 // Check implements reducer.Cell.
-func (m *Machine) Check(s State) error { return m.check(&s) }
-
-func (m *Machine) check(s *State) error {
+func (m *Machine) Check(s *State) error {
 	if s.count.generation == 0 {
 		return errGeneration
 	}
@@ -278,29 +268,22 @@ func (m *Machine) check(s *State) error {
 	return nil
 }
 
-// AppendState implements reducer.Cell: header, Last, the generation of permits in
+// Encode implements reducer.Cell: header, Last, the generation of permits in
 // two parts, what the algorithm counts, the row of blocks, the queue.
-func (m *Machine) AppendState(dst []byte, s State) []byte { return m.Encode(dst, &s) }
-
-// DecodeState implements reducer.Cell.
-func (m *Machine) DecodeState(src []byte) (State, error) { return wire.Decoded(src, m.Decode) }
-
-// Encode is AppendState in place.
 func (m *Machine) Encode(dst []byte, s *State) []byte {
 	w := wire.Writer(dst, tag, m.digest)
 	m.code(&w, s)
 	return w.Bytes()
 }
 
-// Decode is DecodeState in place, into a state that is zero. After an error the state
-// is undefined.
+// Decode implements reducer.Cell.
 func (m *Machine) Decode(src []byte, s *State) error {
 	w := wire.Reader(src, tag, m.digest)
 	m.code(&w, s)
 	if err := w.Close(); err != nil {
 		return err
 	}
-	if err := m.check(s); err != nil {
+	if err := m.Check(s); err != nil {
 		return wire.Broken(err)
 	}
 	return nil
@@ -326,7 +309,7 @@ func (m *Machine) code(w *wire.Coder, s *State) {
 	s.line.queue.CodeBehind(w, tickets)
 }
 
-// MaxSize implements cell.Machine. A queue that was used takes the number of its last
+// MaxSize implements reducer.Cell. A queue that was used takes the number of its last
 // ticket.
 func (m *Machine) MaxSize() int {
 	size := wire.HeaderSize + 8 + 2*wire.UvarintSize(half) + m.algorithm.maxSize() + 1

@@ -21,7 +21,7 @@ func TestForeseenAnew(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, now := m.Init(0), clock.Mark(0)
+		s, now := reducer.ValuesOf(m).Init(0), clock.Mark(0)
 		var out reducer.Out
 		var permits []reducer.Permit
 		for n := range uint64(80) {
@@ -31,7 +31,7 @@ func TestForeseenAnew(t *testing.T) {
 				now += clock.Mark(r.IntN(5))
 				a = reducer.Action{Kind: reducer.Tick}
 			case k < 8:
-				if at := m.Wake(&s); at != clock.Never {
+				if at := m.Due(&s).Wake; at != clock.Never {
 					now = max(now, at)
 				}
 				a = reducer.Action{Kind: reducer.Serve}
@@ -53,7 +53,7 @@ func TestForeseenAnew(t *testing.T) {
 			if s.line.tail.known && now <= s.line.tail.head {
 				kept++
 			}
-			anew := m.Clone(s)
+			anew := reducer.ValuesOf(m).Clone(s)
 			for cost := uint32(1); cost <= c.Count; cost++ {
 				if got, want := m.turnBehind(&s, cost, now), m.turnBehind(&anew, cost, now); got != want {
 					t.Fatalf("seed %d: %+v: after %v at %v a cost of %d has its turn at %v, anew at %v", seed, c, a, now, cost, got, want)
@@ -75,7 +75,7 @@ func TestRefusalsAreForeseenOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := m.Init(0)
+		s := reducer.ValuesOf(m).Init(0)
 		var out reducer.Out
 		acquire := reducer.Action{Kind: reducer.Acquire, Cost: 2}
 		for m.Step(&s, acquire, 0, &out).Verdict != reducer.Reject {
@@ -89,7 +89,7 @@ func TestRefusalsAreForeseenOnce(t *testing.T) {
 			if answer := m.Step(&s, acquire, 0, &out); answer.Mark < planted.Add(-time.Hour) {
 				t.Errorf("%v: a refusal foresaw the queue anew: %v", a, answer)
 			}
-			if at := m.Wake(&s); m.Step(&s, reducer.Action{Kind: reducer.Serve}, at, &out).Verdict != reducer.Done || !s.line.tail.known {
+			if at := m.Due(&s).Wake; m.Step(&s, reducer.Action{Kind: reducer.Serve}, at, &out).Verdict != reducer.Done || !s.line.tail.known {
 				t.Errorf("%v: serving on time at %v forgets what was foreseen", a, at)
 			}
 		}
@@ -103,16 +103,16 @@ func TestDecodedWithoutAQueue(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := m.DecodeState(m.AppendState(nil, m.Init(5)))
+	s, err := reducer.ValuesOf(m).DecodeState(reducer.ValuesOf(m).AppendState(nil, reducer.ValuesOf(m).Init(5)))
 	if err != nil || s.line != nil {
 		t.Errorf("%v, a queue %v", err, s.line)
 	}
-	s = m.Init(5)
+	s = reducer.ValuesOf(m).Init(5)
 	var out reducer.Out
 	for range 2 {
 		m.Step(&s, reducer.Action{Kind: reducer.Acquire, Cost: 1}, 5, &out)
 	}
-	if s, err = m.DecodeState(m.AppendState(nil, s)); err != nil || s.Waiting() != 1 {
+	if s, err = reducer.ValuesOf(m).DecodeState(m.Encode(nil, &s)); err != nil || s.Waiting() != 1 {
 		t.Errorf("%v, %d wait", err, s.Waiting())
 	}
 }

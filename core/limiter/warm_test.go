@@ -17,7 +17,7 @@ func warmed(t *testing.T, c limiter.Config) (*limiter.Machine, limiter.State, cl
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, now := m.Init(0), clock.Mark(0)
+	s, now := reducer.ValuesOf(m).Init(0), clock.Mark(0)
 	for range 700 {
 		m.Step(&s, reducer.Action{Kind: reducer.TryAcquire, Cost: 1}, now, nil)
 		now = now.Add(7_777_777)
@@ -31,7 +31,7 @@ var rising = limiter.Config{Count: 10, Period: time.Second, Burst: 3, WarmUp: li
 // back: it is as warm, to the nanosecond, as one without calls.
 func TestRefundsKeepWarmth(t *testing.T) {
 	m, s, now := warmed(t, rising)
-	quiet := m.Clone(s)
+	quiet := reducer.ValuesOf(m).Clone(s)
 	ask := func(s *limiter.State) {
 		answer := m.Step(s, reducer.Action{Kind: reducer.TryAcquire, Cost: 1}, now, nil)
 		if answer.Verdict != reducer.Admit {
@@ -45,7 +45,7 @@ func TestRefundsKeepWarmth(t *testing.T) {
 	}
 	ask(&s)
 	ask(&quiet)
-	if asked, want := m.AppendState(nil, s), m.AppendState(nil, quiet); !bytes.Equal(asked, want) {
+	if asked, want := m.Encode(nil, &s), m.Encode(nil, &quiet); !bytes.Equal(asked, want) {
 		t.Errorf("asked %x, not asked %x", asked, want)
 	}
 }
@@ -54,7 +54,7 @@ func TestRefundsKeepWarmth(t *testing.T) {
 // keeps its configuration.
 func TestConfigureKeepsWarmth(t *testing.T) {
 	m, s, now := warmed(t, rising)
-	kept := m.Clone(s)
+	kept := reducer.ValuesOf(m).Clone(s)
 	faster := rising
 	faster.Count = 11
 	other, err := limiter.New(faster)
@@ -63,8 +63,8 @@ func TestConfigureKeepsWarmth(t *testing.T) {
 	}
 	for range 500 {
 		now = now.Add(1_234_567)
-		s = other.Adopt(s, m, now, nil)
-		s = m.Adopt(s, other, now.Add(345_678), nil)
+		s = reducer.ValuesOf(other).Adopt(s, m, now, nil)
+		s = reducer.ValuesOf(m).Adopt(s, other, now.Add(345_678), nil)
 	}
 	now = now.Add(345_678)
 	for range 20 {

@@ -35,6 +35,31 @@ type Docs struct {
 	// admits in any window of a length, both of its ends included. Nil for a
 	// mechanism without such a bound.
 	Admits func(Config, time.Duration) uint64
+	// AtOnce returns the most permits that a cell gives at one instant. Nil for a
+	// mechanism without Admits.
+	AtOnce func(Config) uint64
+	// Late reports whether the permits are taken at the end of a call alone, so that calls
+	// which start together all pass. Nil for never.
+	Late func(Config) bool
+	// Covers reports whether the inner of two configurations of the mechanism admits every
+	// call that the outer one admits, and says why. Nil for a mechanism of which that is
+	// not known.
+	Covers func(outer, inner Config) (Covered, bool)
+	// Further returns which further attempts are made. Nil for a mechanism that makes none.
+	Further func(Config) Further
+	// Opens returns when a cell opens. Nil for a mechanism without modes.
+	Opens func(Config) Opens
+	// Waits says how a call waits in a proxy whose workers share cells. Empty for a
+	// mechanism at which it asks again with each tick. Nil for always.
+	Waits func(Config) string
+	// Variant returns the part that a OneOf has. Nil for a mechanism without a OneOf.
+	Variant func(Config) string
+	// Adjust corrects the value of a setting whose meaning depends on other settings.
+	// Nil for a mechanism without one.
+	Adjust func(c Config, setting string, v *Value)
+	// Lint reports what concerns this mechanism alone, in a policy around it. Nil for
+	// nothing.
+	Lint func(Config, Around)
 	// Concurrent returns how many may hold a permit of a cell at once, and false
 	// where more may run. Nil for a mechanism whose permits are not held.
 	Concurrent func(Config) (uint64, bool)

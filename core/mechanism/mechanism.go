@@ -1,5 +1,7 @@
 package mechanism
 
+import "time"
+
 // Kind names a mechanism. 0 names none.
 type Kind uint8
 
@@ -13,11 +15,12 @@ const (
 	Hedge
 	Adaptive
 	Chaos
+	kinds
 )
 
 // Kinds is one more than the greatest Kind: the length of an array with an
 // element for each.
-const Kinds = int(Chaos) + 1
+const Kinds = int(kinds)
 
 var names = [Kinds]string{"", "timeout", "retry", "breaker", "limit", "bulkhead", "hedge", "adaptive", "chaos"}
 
@@ -34,4 +37,12 @@ func (k Kind) String() string {
 // shares nothing with the original.
 type Config interface {
 	Kind() Kind
+}
+
+// Dated is a Config that may need the wall time of mark 0.
+type Dated interface {
+	Config
+	// WithEpoch returns the configuration with the wall time of mark 0, and false for
+	// one that needs none or has it. It calls epoch only where it needs it.
+	WithEpoch(epoch func() time.Duration) (Config, bool)
 }

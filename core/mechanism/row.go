@@ -7,7 +7,7 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// Row has what readers of documents, lint, and hosts need to know of one mechanism. A
+// Row has what readers of documents need to know of one mechanism, and its traits. A
 // mechanism's folder has its row; package mechanisms lists them. Texts for people
 // that no runtime needs are in Docs.
 type Row struct {
@@ -34,10 +34,46 @@ type Row struct {
 	// keeps no state". Empty for one that needs them. Nil for a mechanism whose
 	// every configuration needs them.
 	Stateless func(Config) string
-	// Queue returns how many calls may wait at a cell, and the longest that one
-	// waits, 0 for as long as its caller does. Nil for a mechanism at which no
-	// call waits.
-	Queue func(Config) (places uint32, wait time.Duration)
+}
+
+// Facts are what programs that run a mechanism need to know of it, beside its row: drivers,
+// metrics, bindings, the simulator and the filter of a proxy. A reader of documents does not
+// link them.
+type Facts struct {
+	// Reasons with which a cell of every configuration may refuse a call.
+	Reasons []reducer.Reason
+	// Queue returns the queue of a cell. Nil for a mechanism at which no call waits.
+	Queue func(Config) Queue
+	// Permits returns the permits of a cell. Nil for a mechanism without a rate.
+	Permits func(Config) Permits
+	// Lease returns how long a holder that does not renew it keeps a permit, 0 for
+	// as long as it runs. Nil for a mechanism without leases.
+	Lease func(Config) time.Duration
+	// Slow returns the duration above which the mechanism counts an attempt as slow,
+	// 0 for none. Nil for a mechanism that counts none.
+	Slow func(Config) time.Duration
+	// Envoy says what of Envoy does the same, where the filter of a proxy does not perform
+	// the mechanism. Empty for nothing.
+	Envoy string
+}
+
+// Queue is the queue of a cell.
+type Queue struct {
+	// Places is how many calls may wait.
+	Places uint32
+	// Wait is the longest that a call waits, 0 for as long as its caller does.
+	Wait time.Duration
+	// Newest says that the call which came last is served first.
+	Newest bool
+}
+
+// Permits are the permits that a cell gives.
+type Permits struct {
+	// Count permits for each Period.
+	Count  uint32
+	Period time.Duration
+	// Burst is the most permits that are free at one instant.
+	Burst uint32
 }
 
 // Setting returns the setting of a name, nil for none. The name of a part has
@@ -57,10 +93,10 @@ func find(settings []Setting, name string) *Setting {
 	return nil
 }
 
-// Traits are facts about a mechanism that hold for all its configurations.
-type Traits uint16
+// Traits are facts about a mechanism, a configuration of it, or a step of a policy.
+type Traits uint32
 
-// The traits.
+// The traits that hold for all configurations of a mechanism.
 const (
 	// Asks: a call asks a cell for a permit.
 	Asks Traits = 1 << iota
@@ -87,10 +123,60 @@ const (
 	// Hedges: the mechanism makes further attempts beside one that runs. At most
 	// one step of a policy has a mechanism that does.
 	Hedges
+	// Modes: a cell has the mode of a breaker, and no number of free permits.
+	Modes
 	// Injects: the mechanism takes the place of the dependency for some attempts. At
 	// most one step of a policy has a mechanism that does, and it is the last one.
 	Injects
+
+	configurationTraits = iota
 )
+
+// The traits of a configuration.
+const (
+	// Queues: calls may wait at a cell.
+	Queues Traits = 1 << (configurationTraits + iota)
+	// Lapses: a permit has a lease.
+	Lapses
+	// Obeys: the cell takes the retry-after of an outcome.
+	Obeys
+	// Timed: the cell takes the time that an attempt has.
+	Timed
+	// Costs: the mechanism has a cost of its own.
+	Costs
+	// Priced: an attribute of the call has that cost.
+	Priced
+	// Settles: the end of an attempt settles the permits that it took.
+	Settles
+	// SettlesAll: the mechanism takes nothing before the end of the attempt.
+	SettlesAll
+
+	stepTraits = configurationTraits + iota
+)
+
+// The traits of a step.
+const (
+	// PerKey: the step has a cell for each key.
+	PerKey Traits = 1 << (stepTraits + iota)
+	// Strict: the step denies or skips a call that lacks an attribute of its key.
+	Strict
+	// Shadow: the step enforces nothing.
+	Shadow
+	// Conditional: the step applies to some calls alone.
+	Conditional
+	// Partial: the step enforces for a share of the calls.
+	Partial
+	// ShareByAttribute: an attribute decides which calls the share has.
+	ShareByAttribute
+)
+
+// If returns the traits where a condition holds, and none elsewhere.
+func (t Traits) If(holds bool) Traits {
+	if holds {
+		return t
+	}
+	return 0
+}
 
 // Has reports whether all of some traits are there.
 func (t Traits) Has(some Traits) bool { return t&some == some }

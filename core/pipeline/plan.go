@@ -30,30 +30,12 @@ type Plan struct {
 	stages   []stage
 	retry    int // index of the retry step, -1 for none
 	fallback *fallback.Config
-	hedge    int    // index of the hedge step, -1 for none
-	chaos    int    // index of the chaos step, which is the last one, -1 for none
-	breakers uint16 // breakers below the retry that are not in shadow for every call
-	timeouts uint16 // timeout steps
-	marked   uint16 // timeouts, and the retry: an attempt that passes them has a mark there
-	asks     uint16 // steps whose cell is asked for a permit
-	keyed    uint16 // steps with a cell for each key
-	picky    uint16 // of these, those that deny or skip a call without a value
-	budgets  uint16 // steps whose cell counts the first admission of a call
-	tallies  uint16 // steps whose budget counts how attempts end
-	places   uint16 // steps that an adaptive retry looks at: without a free place it makes no attempt
-	costed   uint16 // steps that have a cost of their own
-	priced   uint16 // of these, those whose cost an attribute has
-	single   uint16 // steps of whose places a call takes one, whatever its cost
-	settles  uint16 // steps that settle the permits of an attempt that ran
-	timed    uint16 // steps whose cell takes the time that an attempt has
-	obeys    uint16 // steps whose cell takes the retry-after of an answer
-	ends     uint16 // of these, those that take nothing before
-	special  uint16 // picky and ends
-	shadows  uint16 // steps in shadow for every call
-	when     uint16 // steps that apply to some calls alone
-	partial  uint16 // steps that enforce for a share of the calls
-	shared   uint16 // of these, those where an attribute decides
-	random   bool   // a delay, or a share, depends on the seed of the call
+	hedge    int // index of the hedge step, -1 for none
+	chaos    int // index of the chaos step, which is the last one, -1 for none
+	// traits are the traits of all steps.
+	traits mechanism.Traits
+	masks
+	random bool // a delay, or a share, depends on the seed of the call
 	// allow and deny are the conditions of the policy.
 	allow, deny condition.Test
 	// hedgeBudget is the step whose budget grants hedges, -1 for none.
@@ -64,6 +46,7 @@ type Plan struct {
 // does not read the settings of five mechanisms.
 type stage struct {
 	kind   Kind
+	traits mechanism.Traits
 	leases bool // a permit may lapse
 	holds  bool // an attempt holds a place
 	queues bool // a cell has waiters or holders, which may change with time alone
@@ -81,8 +64,6 @@ type stage struct {
 	charge  limiter.Charge
 	counts  limiter.Outcomes
 	beyond  uint32 // the most that the end of a call takes beyond its cost
-	obeys   bool   // the cell takes the retry-after of an answer
-	timed   bool   // the cell takes the time that an attempt has
 	// under are the timeouts that bound an attempt from below the step: those above a retry
 	// or a hedge that is below it.
 	under uint16
@@ -170,10 +151,11 @@ func Compile(p Policy) (*Plan, error) {
 	}
 	for i := range plan.steps {
 		step, s := &plan.steps[i], &plan.stages[i]
-		if err := plan.place(i, step.Kind()); err != nil {
+		wrongSettings := s.compile(step)
+		if err := plan.place(i, s.traits); err != nil {
 			return nil, err
 		}
-		for _, err := range [...]error{s.compile(step), s.bound(step), s.limitTo(step)} {
+		for _, err := range [...]error{wrongSettings, s.bound(step), s.limitTo(step)} {
 			var of reducer.ConfigErrors
 			of.Add(err)
 			for _, err := range of {
@@ -181,11 +163,12 @@ func Compile(p Policy) (*Plan, error) {
 			}
 		}
 		plan.random = plan.random || step.Enforce.Partial() || s.retry != nil && s.retry.Random() || s.chaos != nil
-		plan.note(i, step, s)
+		plan.note(i, s.traits|stepTraits(step, s))
 	}
 	if err := append(wrong, plan.nameSteps()...).Err(); err != nil {
 		return nil, err
 	}
+	plan.combine()
 	plan.findBudgets()
 	plan.findTimeouts()
 	return plan, nil
@@ -193,21 +176,22 @@ func Compile(p Policy) (*Plan, error) {
 
 // place notes which steps make attempts, at most one retry and at most one hedge below
 // it, and the step that injects results, which is the last one.
-func (p *Plan) place(i int, kind Kind) error {
+func (p *Plan) place(i int, traits mechanism.Traits) error {
+	repeats, hedges, injects := traits.Has(mechanism.Repeats), traits.Has(mechanism.Hedges), traits.Has(mechanism.Injects)
 	switch {
-	case kind == Retry && p.retry >= 0:
+	case repeats && p.retry >= 0:
 		return errRetries
-	case kind == Retry && p.hedge >= 0:
+	case repeats && p.hedge >= 0:
 		return errOrder
-	case kind == Retry:
+	case repeats:
 		p.retry = i
-	case kind == Hedge && p.hedge >= 0:
+	case hedges && p.hedge >= 0:
 		return errHedges
-	case kind == Hedge:
+	case hedges:
 		p.hedge = i
-	case kind == Chaos && i < len(p.steps)-1:
+	case injects && i < len(p.steps)-1:
 		return errLast
-	case kind == Chaos:
+	case injects:
 		p.chaos = i
 	}
 	return nil
@@ -240,63 +224,6 @@ func (s *stage) limitTo(step *Step) (err error) {
 		return reducer.BadShare("enforce", step.Enforce.Of, "enforce without shadow")
 	}
 	return step.Enforce.Check("enforce")
-}
-
-// note enters a step in the masks of the plan.
-func (p *Plan) note(i int, step *Step, s *stage) {
-	bit := uint16(1) << i
-	if s.maker != nil && s.retry == nil && s.hedge == nil {
-		p.asks |= bit
-	}
-	if len(step.Per) > 0 {
-		p.keyed |= bit
-		if step.Missing != MissingShare {
-			p.picky |= bit
-		}
-	}
-	if s.cost != (limiter.Cost{}) {
-		p.costed |= bit
-		if s.cost.Attribute != "" {
-			p.priced |= bit
-		}
-	}
-	if s.holds && p.costed&bit == 0 {
-		p.single |= bit
-	}
-	if s.charge != limiter.ChargeStart || s.counts != 0 {
-		p.settles |= bit
-		if s.charge == limiter.ChargeEnd {
-			p.ends |= bit
-		}
-	}
-	if s.timed {
-		p.timed |= bit
-	}
-	if s.obeys {
-		p.obeys |= bit
-	}
-	p.special = p.picky | p.ends
-	if s.timeout != nil || s.retry != nil {
-		p.marked |= bit
-	}
-	if s.timeout != nil {
-		p.timeouts |= bit
-	}
-	if s.kind == Breaker && !step.Shadow && p.retry >= 0 {
-		p.breakers |= bit
-	}
-	if step.Shadow {
-		p.shadows |= bit
-	}
-	if s.when.Some() {
-		p.when |= bit
-	}
-	if step.Enforce.Partial() {
-		p.partial |= bit
-		if step.Enforce.By != "" {
-			p.shared |= bit
-		}
-	}
 }
 
 // findBudgets finds the budgets: the retry's, and the hedge's, which is the
@@ -348,6 +275,7 @@ func (p *Plan) counts(i int, b *budget.Machine) {
 func (s *stage) compile(step *Step) error {
 	s.kind = step.Kind()
 	part, err := mechanisms.Compile(step.Config)
+	s.traits = part.Traits
 	if err != nil {
 		return err
 	}
@@ -356,11 +284,14 @@ func (s *stage) compile(step *Step) error {
 		s.after = s.timeout.Deadline(0).Sub(0)
 	}
 	s.retry, s.hedge, s.chaos, s.maker = part.Retry, part.Hedge, part.Chaos, part.Maker
-	s.cost, s.charge, s.counts, s.obeys = part.Cost, part.Charge, part.Counts, part.Obeys
-	s.beyond, s.timed = part.Beyond, part.Timed
-	traits := part.Traits
+	s.cost, s.charge, s.counts, s.beyond = part.Cost, part.Charge, part.Counts, part.Beyond
+	s.traits |= mechanism.Costs.If(s.cost != (limiter.Cost{})) |
+		mechanism.Priced.If(s.cost.Attribute != "") |
+		mechanism.Settles.If(s.charge != limiter.ChargeStart || s.counts != 0) |
+		mechanism.SettlesAll.If(s.charge == limiter.ChargeEnd)
+	traits := s.traits
 	s.leases, s.holds = traits.Has(mechanism.Leases), traits.Has(mechanism.Holds)
-	s.queues = part.Queued || s.holds
+	s.queues = traits.Has(mechanism.Queues) || s.holds
 	switch {
 	case traits.Has(mechanism.Refunds):
 		s.leaves = reducer.Cancel
@@ -630,6 +561,18 @@ func (p *Plan) Bounds(i int, skips uint16) (least time.Duration) {
 // Timed reports whether the cell of a step takes the time that an attempt has.
 func (p *Plan) Timed(i int) bool { return p.timed&(1<<i) != 0 }
 
+// Cuts returns the times after which a timeout step cuts and warns, 0 for neither.
+func (p *Plan) Cuts(i int) (after, soft time.Duration) {
+	s := &p.stages[i]
+	if s.timeout == nil {
+		return 0, 0
+	}
+	if warn := s.timeout.Warn(0); warn != clock.Never {
+		soft = warn.Sub(0)
+	}
+	return s.after, soft
+}
+
 // DeadlineAt returns the mark at which a timeout step that the attempt k has
 // passed cuts it, clock.Never for none and in shadow.
 func (p *Plan) DeadlineAt(c *Call, k uint8, i int) clock.Mark {
@@ -646,7 +589,7 @@ func (p *Plan) SoftAt(c *Call, k uint8, i int) clock.Mark {
 	if t == nil || i >= int(c.Try(k).Entered) || c.Skipped(i) {
 		return clock.Never
 	}
-	return t.Warn(p.holder(c, k, i).Slots[i].Mark.Add(-ConfigOf[timeout.Config](p.steps[i]).After))
+	return t.Warn(p.holder(c, k, i).Slots[i].Mark.Add(-p.stages[i].after))
 }
 
 // ResumesAt returns the mark at which the next attempt starts, after a backoff or

@@ -4,28 +4,14 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sluice-go/sluice/core/calendar"
 	"github.com/sluice-go/sluice/core/condition"
 	"github.com/sluice-go/sluice/core/fallback"
 	"github.com/sluice-go/sluice/core/keyed"
-	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/mechanism"
 )
 
 // Kind names the mechanism of a step.
 type Kind = mechanism.Kind
-
-// The mechanisms.
-const (
-	Timeout  = mechanism.Timeout
-	Retry    = mechanism.Retry
-	Breaker  = mechanism.Breaker
-	Limit    = mechanism.Limit
-	Bulkhead = mechanism.Bulkhead
-	Hedge    = mechanism.Hedge
-	Adaptive = mechanism.Adaptive
-	Chaos    = mechanism.Chaos
-)
 
 // MaxSteps is the most steps of a policy.
 const MaxSteps = 16
@@ -118,19 +104,22 @@ func Edit[C mechanism.Config](s *Step, change func(*C)) {
 	}
 }
 
-// WithEpoch returns the policy with the wall time of mark 0 in its limits by the calendar
-// that have none. The function is called only where there is one.
+// WithEpoch returns the policy with the wall time of mark 0 in the configurations that
+// need it and have none. The function is called only where there is one.
 func (p Policy) WithEpoch(epoch func() time.Duration) Policy {
 	own := false
 	for i := range p.Steps {
-		c, ok := p.Steps[i].Config.(limiter.Config)
-		if !ok || c.Calendar.Unit == calendar.NoUnit || c.Calendar.Epoch != 0 {
+		dated, ok := p.Steps[i].Config.(mechanism.Dated)
+		if !ok {
+			continue
+		}
+		c, changed := dated.WithEpoch(epoch)
+		if !changed {
 			continue
 		}
 		if !own {
 			p.Steps, own = slices.Clone(p.Steps), true
 		}
-		c.Calendar.Epoch = epoch()
 		p.Steps[i].Config = c
 	}
 	return p

@@ -200,9 +200,9 @@ func (p *Plan) enter(h Host, c *Call, k uint8, from int, now clock.Mark) Effect 
 			a.Omit(i)
 			continue
 		}
-		special := p.special&bit != 0 && (p.ends&bit != 0 || h.Missing(i))
+		slow := p.slowEntry&bit != 0 && (p.ends&bit != 0 || h.Missing(i))
 		switch {
-		case special:
+		case slow:
 		case p.asks&bit == 0:
 			p.Skip(a, i, now)
 			continue
@@ -221,7 +221,7 @@ func (p *Plan) enter(h Host, c *Call, k uint8, from int, now clock.Mark) Effect 
 
 // lacks reports whether the call has no value for an attribute of a step that denies
 // or skips such a call.
-func (p *Plan) lacks(h Host, i int) bool { return p.picky&(1<<i) != 0 && h.Missing(i) }
+func (p *Plan) lacks(h Host, i int) bool { return p.strictKeys&(1<<i) != 0 && h.Missing(i) }
 
 // skips reports whether the call passes a step without a permit of its cell.
 func (p *Plan) skips(h Host, c *Call, i int) bool {

@@ -23,5 +23,9 @@ func Docs() *mechanism.Docs {
 		Draft:    func(c mechanism.Config) mechanism.Draft { return &draft{c.(Config)} },
 		Describe: describe,
 		Rank:     1,
+		Further: func(c mechanism.Config) mechanism.Further {
+			r := c.(Config)
+			return mechanism.Further{Attempts: r.Attempts, Elapsed: r.MaxElapsed, WaitsRefused: r.Refusals == WaitRefused}
+		},
 	}
 }

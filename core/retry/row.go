@@ -26,5 +26,12 @@ func Row() *mechanism.Row {
 	}
 }
 
+// Facts are what programs that run the mechanism need to know.
+func Facts() *mechanism.Facts {
+	return &mechanism.Facts{
+		Envoy: "retry_policy of an Envoy route repeats requests",
+	}
+}
+
 // Check implements mechanism.Draft.
 func (d *draft) Check(mechanism.Given) {}

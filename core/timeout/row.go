@@ -21,7 +21,13 @@ func Row() *mechanism.Row {
 	}
 }
 
-// Check compares the two durations.
+// Facts are what programs that run the mechanism need to know.
+func Facts() *mechanism.Facts {
+	return &mechanism.Facts{
+		Envoy: "timeout of an Envoy route bounds requests, per_try_timeout of its retry_policy each attempt",
+	}
+}
+
 func (d *draft) Check(g mechanism.Given) {
 	d.compare(g)
 }

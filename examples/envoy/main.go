@@ -52,7 +52,7 @@ func run(keep bool) error {
 	go http.Serve(listener, upstream)
 
 	// Envoy runs in this folder or in another one, and takes free ports unless asked for
-	// those of the file.
+	// the addresses of the file.
 	text := strings.Replace(string(src), "proxywasm/sluice.wasm", filepath.Join(root, "proxywasm", "sluice.wasm"), 1)
 	if !keep {
 		_, port, _ := net.SplitHostPort(listener.Addr().String())

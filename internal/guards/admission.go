@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/policy/refusals"
 )
 
@@ -30,8 +29,7 @@ func LimitsOf[L ~struct {
 		if state.Step >= v.Plan.Len() || v.Plan.Shadow(state.Step) {
 			continue
 		}
-		c, _ := v.Plan.Step(state.Step).Config.(limiter.Config)
-		list = append(list, L(Limit{v.Plan.StepName(state.Step), refusals.Permits(c), state.Free, state.Next, state.Full}))
+		list = append(list, L(Limit{v.Plan.StepName(state.Step), refusals.PermitsOf(v.Plan, state.Step).Burst, state.Free, state.Next, state.Full}))
 	}
 	return list
 }

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
-	"github.com/sluice-go/sluice/core/keyed"
+	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -38,20 +38,11 @@ func (b *bucket) Enter(cost uint32, _ uint64, _, now clock.Mark) (reducer.Permit
 // Exit implements cell.Cell.
 func (b *bucket) Exit(reducer.Permit, clock.Mark) bool { return false }
 
-// Ends implements cell.Cell.
-func (b *bucket) Ends() clock.Mark { return clock.Never }
-
-// Serves implements cell.Cell.
-func (b *bucket) Serves() (clock.Mark, uint64) { return clock.Never, 0 }
-
-// Wake implements cell.Cell.
-func (b *bucket) Wake() clock.Mark { return clock.Never }
-
-// Fresh implements cell.Cell.
-func (b *bucket) Fresh(now clock.Mark) bool { return b.s.fresh(b.index, now) }
+// Due implements cell.Cell.
+func (b *bucket) Due() reducer.Due { return reducer.NothingDue() }
 
 // Class implements cell.Cell.
-func (b *bucket) Class(now clock.Mark) (keyed.Class, clock.Mark) {
+func (b *bucket) Class(now clock.Mark) (reducer.Class, clock.Mark) {
 	state := b.s.bucket(b.index)
 	return b.s.config.Bucket.Class(&state, now)
 }
@@ -70,7 +61,8 @@ func (b *bucket) Restore(src []byte) error { return b.Revive(src, 0) }
 
 // Revive implements cell.Cell.
 func (b *bucket) Revive(src []byte, by time.Duration) error {
-	state, err := b.s.config.Bucket.DecodeState(src)
+	var state limiter.State
+	err := b.s.config.Bucket.Decode(src, &state)
 	if err == nil {
 		b.s.config.Bucket.Move(&state, by)
 		b.s.setBucket(b.index, &state)

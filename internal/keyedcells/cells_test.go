@@ -31,7 +31,7 @@ func (p *place) Held() bool { return p.taken }
 
 func (p *place) Fresh(clock.Mark) bool { return !p.taken }
 
-func (p *place) Class(clock.Mark) (keyed.Class, clock.Mark) { return keyed.Steady(!p.taken) }
+func (p *place) Class(clock.Mark) (reducer.Class, clock.Mark) { return reducer.Steady(!p.taken) }
 
 // places counts what it makes.
 type places struct{ made atomic.Int64 }
@@ -356,7 +356,7 @@ func TestConfigureKeepsWaiters(t *testing.T) {
 		if !ok {
 			t.Fatalf("%d keys: the cell is gone", keys)
 		}
-		if _, caller := r.Cell().Serves(); caller != 70 {
+		if caller := r.Cell().Due().Caller; caller != 70 {
 			t.Errorf("%d keys: caller %d is served next", keys, caller)
 		}
 		r.Unlock()
@@ -427,8 +427,8 @@ func TestBucketIsACell(t *testing.T) {
 				}
 			}
 			_, state := limiter.Of(want)
-			if r.s.bare(r.index) != state.Bare() || got.Fresh(now) != want.Fresh(now) ||
-				got.Wake() != want.Wake() || got.Ends() != want.Ends() || r.Text(now) != cell.Text(want, now) {
+			if r.s.bare(r.index) != state.Bare() || cell.Fresh(got, now) != cell.Fresh(want, now) ||
+				got.Due().Wake != want.Due().Wake || got.Due().Ends != want.Due().Ends || r.Text(now) != cell.Text(want, now) {
 				t.Fatalf("seed %d, step %d: %v: %+v, want %+v", seed, step, a.Kind, r.s.bare(r.index), state.Bare())
 			}
 			if err := got.Restore([]byte("no state")); err == nil {

@@ -57,7 +57,8 @@ func (s *shard) adopt(next *Config, now clock.Mark, adopt Adopt) {
 		switch {
 		case index == keyed.Spare && !s.shares:
 		case old.Bucket != nil && next.Bucket != nil:
-			state := next.Bucket.Adopt(s.bucket(index), old.Bucket, s.last, &s.out)
+			state := s.bucket(index)
+			next.Bucket.Inherit(&state, old.Bucket, s.last, &s.out)
 			s.setBucket(index, &state)
 			s.table.Stepped(index)
 		default:

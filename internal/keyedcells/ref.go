@@ -84,7 +84,8 @@ func (r Ref) Fresh(now clock.Mark) bool { return r.s.fresh(r.index, now) }
 // Text returns the one-line form of the cell's state, for people.
 func (r Ref) Text(now clock.Mark) string {
 	if s := r.s; s.config.Bucket != nil {
-		return string(s.config.Bucket.AppendText(nil, s.bucket(r.index), now))
+		state := s.bucket(r.index)
+		return string(s.config.Bucket.AppendText(nil, &state, now))
 	}
 	return cell.Text(*r.s.cells.At(r.index), now)
 }

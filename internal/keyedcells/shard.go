@@ -91,7 +91,8 @@ func (s *shard) begin(index uint32, key string) Ref {
 	if s.config.Bucket == nil {
 		*s.cells.At(index) = s.config.Maker.New(s.last)
 	} else {
-		state := s.config.Bucket.Init(s.last)
+		var state limiter.State
+		s.config.Bucket.Begin(&state, s.last)
 		s.setBucket(index, &state)
 	}
 	if s.config.Names {
@@ -112,7 +113,7 @@ func (s *shard) reuse(index uint32, h keyed.Hash, key string) Ref {
 func (s *shard) Now() clock.Mark { return s.last }
 
 // Class implements keyed.Holder.
-func (s *shard) Class(index uint32) (keyed.Class, clock.Mark) {
+func (s *shard) Class(index uint32) (reducer.Class, clock.Mark) {
 	if s.config.Bucket == nil {
 		return (*s.cells.At(index)).Class(s.last)
 	}
@@ -189,7 +190,7 @@ func (s *shard) note(index uint32) {
 
 func (s *shard) fresh(index uint32, now clock.Mark) bool {
 	if s.config.Bucket == nil {
-		return (*s.cells.At(index)).Fresh(now)
+		return cell.Fresh(*s.cells.At(index), now)
 	}
 	return clock.Mark(*s.table.Word(index)) <= max(now, s.last)
 }

@@ -216,7 +216,7 @@ func (a *adaptiveCell) judged(r round, now int64) adaptiveCell {
 		next.hold, next.longer = a.longer, min(2*a.longer, 32)
 	case a.hold > 0 && !mostlyCut:
 		next.hold--
-		// The share is below 130 % of that of the round that lowered.
+		// The share is below 130 % of the share of the round that lowered.
 		if used && above(13*a.fall.bad(), 10*a.fall.all(), big.NewRat(r.bad(), r.all())) {
 			next.limit = a.risen()
 		}

@@ -56,7 +56,7 @@ func playRounds(r *rand.Rand, kinds map[string]int) error {
 	if err != nil {
 		return err
 	}
-	s, a := m.Init(0), newAdaptive(c)
+	s, a := reducer.ValuesOf(m).Init(0), newAdaptive(c)
 	var held []attempt
 	now := int64(0)
 	var out reducer.Out
@@ -76,7 +76,7 @@ func playRounds(r *rand.Rand, kinds map[string]int) error {
 				}
 				got, want := m.Step(&s, ask, clock.Mark(now), &out), a.ask(cost)
 				if (got.Verdict == reducer.Admit) != (want.verdict == admit) || got.Reason.String() != want.reason {
-					return fmt.Errorf("phase %d at %d: %v, not %v, by %s", phase, now, got, want, m.AppendText(nil, s, 0))
+					return fmt.Errorf("phase %d at %d: %v, not %v, by %s", phase, now, got, want, m.AppendText(nil, &s, 0))
 				}
 				if want.verdict != admit {
 					break
@@ -109,9 +109,9 @@ func playRounds(r *rand.Rand, kinds map[string]int) error {
 			rounds, last := a.round.after, a.fall
 			x.leave(outcomeNames[outcome], since, now)
 			if int64(s.Limit) != a.limit || int64(s.InUse()) != a.inUse() {
-				return fmt.Errorf("phase %d at %d: %s, not %d places of %d", phase, now, m.AppendText(nil, s, 0), a.inUse(), a.limit)
+				return fmt.Errorf("phase %d at %d: %s, not %d places of %d", phase, now, m.AppendText(nil, &s, 0), a.inUse(), a.limit)
 			}
-			if err := m.Check(s); err != nil {
+			if err := m.Check(&s); err != nil {
 				return err
 			}
 			if rounds != a.round.after {

@@ -60,7 +60,7 @@ type path struct {
 	injection *injection
 	heldUntil int64
 
-	// timers[0] is the call's own deadline, timers[i+1] that of step i.
+	// timers[0] is the call's own deadline, timers[i+1] the one of step i.
 	timers []timer
 	holds  []hold    // by step
 	waits  []*waiter // by step: the path itself, or its phantom in a shadow step
@@ -106,7 +106,7 @@ func (c *call) newPath(number int) *path {
 	}
 }
 
-// paths returns the path above the hedge and those of the attempts.
+// paths returns the path above the hedge and the paths of the attempts.
 func (c *call) paths() []*path { return append([]*path{c.above}, c.attempts...) }
 
 // inRound reports whether every round passes step i again. Without a retry
@@ -123,7 +123,7 @@ func (c *call) running() *path {
 	return nil
 }
 
-// current returns the number that a line about the whole call names: that of
+// current returns the number that a line about the whole call names: the number of
 // the lowest attempt that runs, else of the lowest that lives, else of the last
 // that set out. The text says so for a timeout that cuts what runs; the rest is
 // a reading, and so is that the lapse of a place above the hedge names it.

@@ -4,6 +4,7 @@ import (
 	"math/big"
 
 	cfg "github.com/sluice-go/sluice/core/chaos"
+	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/pipeline"
 )
 
@@ -16,7 +17,7 @@ type injection struct {
 
 // chaosStep returns the chaos step of the plan, nil for none.
 func (p *plan) chaosStep() *step {
-	if last := len(p.steps) - 1; last >= 0 && p.steps[last].Kind() == pipeline.Chaos && !p.steps[last].omitted {
+	if last := len(p.steps) - 1; last >= 0 && p.steps[last].Kind() == mechanism.Chaos && !p.steps[last].omitted {
 		return &p.steps[last]
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/hedge"
 	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/retry"
 )
@@ -37,16 +38,16 @@ func (e *Engine) compile(t *tenant, policy pipeline.Policy) *plan {
 		}
 		s.Name = strings.Clone(s.Name)
 		switch s.Kind() {
-		case pipeline.Retry:
+		case mechanism.Retry:
 			p.retry = i
-		case pipeline.Hedge:
+		case mechanism.Hedge:
 			p.hedge = i
 		}
 		g := e.matched(t, s)
 		if g == nil {
 			g = &group{engine: e, step: s}
 			e.groups = append(e.groups, g)
-			if (s.Kind() == pipeline.Limit || newGuard(s.Config) != nil) && len(s.Per) == 0 {
+			if (s.Kind() == mechanism.Limit || newGuard(s.Config) != nil) && len(s.Per) == 0 {
 				// A limiter without `per` is full from the start on, and a
 				// guard has its limit; both carry that over.
 				g.use(Event{})

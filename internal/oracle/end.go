@@ -160,7 +160,7 @@ func (e *Engine) sample(won *path, outcome string) {
 }
 
 // endRound ends a round without a live attempt with the outcome of its last
-// failure, that of the attempt of the number. The next round or the end of the
+// failure, as the attempt of that number had it. The next round or the end of the
 // call follows.
 func (e *Engine) endRound(c *call, number int, outcome string) {
 	r := c.plan.retry
@@ -203,7 +203,7 @@ func (e *Engine) decide(c *call, outcome string) (int64, string) {
 		return 0, late
 	}
 	for i := r + 1; i < len(c.plan.steps); i++ {
-		if s := c.plan.steps[i]; s.Kind() == pipeline.Breaker && !s.Shadow && !c.skips(i) {
+		if s := c.plan.steps[i]; s.Kind() == mechanism.Breaker && !s.Shadow && !c.skips(i) {
 			// Asking is no use of the key: an evicted breaker is as a new one. Reading: so is that
 			// of a key which would take the spare cell because others are held.
 			cell := s.group.find(c.event)
@@ -250,7 +250,7 @@ func (c *call) asks(outcome string) asked {
 func (e *Engine) full(c *call) bool {
 	for i := c.plan.retry + 1; i < len(c.plan.steps); i++ {
 		s := c.plan.steps[i]
-		if s.Shadow || c.skips(i) || s.Kind() != pipeline.Bulkhead && s.Kind() != pipeline.Adaptive {
+		if s.Shadow || c.skips(i) || s.Kind() != mechanism.Bulkhead && s.Kind() != mechanism.Adaptive {
 			continue
 		}
 		cell := s.group.find(c.event)

@@ -19,7 +19,7 @@ type Engine struct {
 	calls []*call // all that ever began, in the order of their numbers
 	// tenants are the policies; a single one has no name.
 	tenants []*tenant
-	// groups are the steps' cells, those of vanished steps included.
+	// groups are the steps' cells, cells of vanished steps included.
 	groups []*group
 	lines  []string
 }

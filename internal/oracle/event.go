@@ -146,7 +146,7 @@ func (c *call) runs(number int) *path {
 	return nil
 }
 
-// renew extends the leases of the attempt. Reading: those of the places above
+// renew extends the leases of the attempt. Reading: the leases of the places above
 // the hedge too, which the attempt needs as well. A place that was acquired
 // while no lease was set has none, and one whose cell has none any more keeps
 // its end.

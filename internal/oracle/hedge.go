@@ -108,7 +108,7 @@ func (e *Engine) hedge(c *call) {
 	}
 }
 
-// hedgeGranted asks the hedge's own budget, else that of the retry. Reading: in
+// hedgeGranted asks the hedge's own budget, else the budget of the retry. Reading: in
 // shadow it takes from its own budget alone, for one of a retry that is not in
 // shadow would then grant fewer retries; nor does it use the retry's key. And a
 // call whose plan has a budget has none where the step, which keeps durations, was

@@ -72,7 +72,7 @@ func (s *slidingLog) chargeable(now int64) int64 {
 }
 
 // charge adds an admission. A log that has as many marks as its count moves its newest
-// ones to this mark; those of this mark stay, and can be refunded.
+// ones to this mark; admissions of this mark stay, and can be refunded.
 func (s *slidingLog) charge(permits, now int64) {
 	s.admissions = slices.DeleteFunc(s.admissions, func(a admission) bool { return a.ends <= now })
 	marks := map[int64]bool{}

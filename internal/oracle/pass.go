@@ -3,6 +3,7 @@ package oracle
 import (
 	"github.com/sluice-go/sluice/core/chaos"
 	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/retry"
 	"github.com/sluice-go/sluice/core/timeout"
@@ -126,10 +127,10 @@ func (e *Engine) admit(p *path) {
 	e.injects(p)
 }
 
-// countFirst counts the call's first admission in the budgets of its plan. To those of
+// countFirst counts the call's first admission in the budgets of its plan. To the budgets of
 // tokens it is only a use of the key.
 // Reading: a hedge's own budget counts the first admission of a call as a
-// retry's does, not that of each round.
+// retry's does, not the first of each round.
 func (e *Engine) countFirst(c *call) {
 	if r := c.plan.retry; r >= 0 && pipeline.ConfigOf[retry.Config](c.plan.steps[r].Step).Budgeted {
 		if cell := c.use(r); cell != nil {
@@ -146,7 +147,7 @@ func (e *Engine) countFirst(c *call) {
 // passStep reports whether the path continues below step i.
 func (e *Engine) passStep(p *path, i int) bool {
 	c, s := p.call, p.call.plan.steps[i]
-	if s.Kind() == pipeline.Retry {
+	if s.Kind() == mechanism.Retry {
 		c.tryingFrom, c.roundFrom = e.now, e.now
 	}
 	switch {

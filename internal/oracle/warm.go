@@ -72,7 +72,7 @@ func (b *warmBucket) take(cost, now int64) permit {
 	return b.tokenBucket.take(cost, b.clock)
 }
 
-// refund is that of the bucket on its clock. A permit of another mark is never one of
+// refund refunds as the bucket does, on its clock. A permit of another mark is never one of
 // this reading.
 func (b *warmBucket) refund(p permit, now int64) {
 	c := *b
@@ -105,7 +105,7 @@ func (b *warmBucket) free(now int64) int64 {
 	return c.tokenBucket.free(c.clock)
 }
 
-// configure keeps the warmth, at most that of a bucket that is warm now.
+// configure keeps the warmth, at most as much as a bucket has that is warm now.
 func (b *warmBucket) configure(cfg limiter.Config, now int64) {
 	if cfg.WarmUp == b.cfg.WarmUp && interval(cfg) == interval(b.cfg) && capacity(cfg) == capacity(b.cfg) {
 		b.cfg = cfg

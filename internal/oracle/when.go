@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/sluice-go/sluice/core/condition"
+	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/pipeline"
 )
 
@@ -26,9 +27,9 @@ func planOf(p *plan, seed uint64, event Event) *plan {
 			continue
 		}
 		switch s.Kind() {
-		case pipeline.Retry:
+		case mechanism.Retry:
 			own.retry = -1
-		case pipeline.Hedge:
+		case mechanism.Hedge:
 			own.hedge = len(own.steps)
 		}
 	}

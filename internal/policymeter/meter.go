@@ -9,12 +9,9 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/core/adaptive"
-	"github.com/sluice-go/sluice/core/breaker"
-	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/decision"
-	"github.com/sluice-go/sluice/core/limiter"
-	"github.com/sluice-go/sluice/core/timeout"
+	"github.com/sluice-go/sluice/core/mechanism"
+	"github.com/sluice-go/sluice/core/mechanisms"
 	"github.com/sluice-go/sluice/internal/metricnames"
 	"github.com/sluice-go/sluice/internal/readmostly"
 	"github.com/sluice-go/sluice/reducer"
@@ -76,17 +73,14 @@ func (m *Meter[C]) Expect(p *sluice.Pipeline) {
 				m.decisions.Get(counted{s.Name, kind.String(), why.String(), s.Shadow}, newCounter)
 			}
 		}
-		switch s.Config.(type) {
-		case breaker.Config:
-			expect(decision.Reject, reducer.ReasonOpen, reducer.ReasonProbes)
+		row := mechanisms.Row(s.Kind())
+		expect(decision.Reject, mechanisms.Facts(s.Kind()).Reasons...)
+		if row.Traits.Has(mechanism.Modes) {
 			for _, state := range breakerStates {
 				m.changes.Get(changed{s.Name, state}, newCounter)
 			}
-		case limiter.Config:
-			expect(decision.Reject, reducer.ReasonRate)
-		case bulkhead.Config, adaptive.Config:
-			expect(decision.Reject, reducer.ReasonFull)
-		case timeout.Config:
+		}
+		if row.Traits.Has(mechanism.Cuts) {
 			expect(decision.Timeout, reducer.NoReason)
 		}
 	}

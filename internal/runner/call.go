@@ -5,16 +5,17 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sluice-go/sluice/api"
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/internal/attempt"
-	"github.com/sluice-go/sluice/internal/tracing"
+	"github.com/sluice-go/sluice/internal/recording"
 	"github.com/sluice-go/sluice/reducer"
 )
 
 // Do is DoWith of the public package.
-func Do[T any](ctx context.Context, p *Pipeline, q *Request, fn func(context.Context) (T, error)) (T, error) {
+func Do[T any](ctx context.Context, p *Pipeline, q *api.Request, fn func(context.Context) (T, error)) (T, error) {
 	l := fastPath{ctx: ctx, pipeline: p}
 	defer l.crashed(q)
 	if !l.enter(q) {
@@ -32,7 +33,7 @@ func Do[T any](ctx context.Context, p *Pipeline, q *Request, fn func(context.Con
 
 // Run is RunWith of the public package. It is Do with a function of another kind, since a
 // closure around it would be allocated in every call.
-func Run(ctx context.Context, p *Pipeline, q *Request, fn func(context.Context) error) error {
+func Run(ctx context.Context, p *Pipeline, q *api.Request, fn func(context.Context) error) error {
 	l := fastPath{ctx: ctx, pipeline: p}
 	defer l.crashed(q)
 	if !l.enter(q) {
@@ -56,7 +57,7 @@ func valueless(fn func(context.Context) error) func(context.Context) (any, error
 }
 
 // perform makes a call that the fast path did not take to its function.
-func perform[T any](l *fastPath, q *Request, fn func(context.Context) (T, error)) (value T, err error) {
+func perform[T any](l *fastPath, q *api.Request, fn func(context.Context) (T, error)) (value T, err error) {
 	r := newRun()
 	defer r.ended()
 	if r.racing = l.layout.races && q.NoHedge == ""; r.racing {
@@ -67,7 +68,7 @@ func perform[T any](l *fastPath, q *Request, fn func(context.Context) (T, error)
 }
 
 // carryOn continues a call that left the fast path after its function.
-func carryOn[T any](l *fastPath, q *Request, fn func(context.Context) (T, error), value T, err error) (T, error) {
+func carryOn[T any](l *fastPath, q *api.Request, fn func(context.Context) (T, error), value T, err error) (T, error) {
 	r := newRun()
 	defer r.ended()
 	r.take(l, q)
@@ -111,7 +112,7 @@ type run struct {
 	p       *Pipeline
 	layout  *binding // nil before it has begun
 	ctx     context.Context
-	request Request
+	request api.Request
 	keys    []keyRef // by attempt and step
 	waits   []waiting
 	ready   chan struct{}     // receives a value at the end of a wait; nil before the first
@@ -121,7 +122,7 @@ type run struct {
 	session *session          // in place of attempt where it may be held
 	hold    *session          // one that is held beyond its function
 	warner  *warner           // emits soft limits while the function runs
-	traced  *tracing.Call     // nil where it is not recorded
+	traced  *recording.Call   // nil where it is not recorded
 	final   decision.Decision // how the call ended
 	last    error             // of the last attempt
 	earlier Earlier           // of the attempts before
@@ -145,7 +146,7 @@ type run struct {
 	single      bool   // whatever the policy says, there is one attempt
 	done        bool   // nothing panicked
 	extended    bool   // the attempt goes on beyond its function
-	informed    bool   // the contexts of the attempts have an Info
+	informed    bool   // the contexts of the attempts have an info
 	voted       bool   // votes are of the latest attempt, whose function returned
 	judging     bool   // a function of the user is asked about a result, which means judged without it
 	judged      reducer.Outcome
@@ -198,7 +199,7 @@ func (r *run) ended() {
 }
 
 // start begins a call, or continues one that left the fast path.
-func (r *run) start(l *fastPath, q *Request) (again bool, err error) {
+func (r *run) start(l *fastPath, q *api.Request) (again bool, err error) {
 	if !l.open {
 		return r.begin(l.ctx, l.pipeline, l.layout, q)
 	}
@@ -207,12 +208,12 @@ func (r *run) start(l *fastPath, q *Request) (again bool, err error) {
 	return r.next()
 }
 
-func (r *run) begin(ctx context.Context, p *Pipeline, l *binding, q *Request) (again bool, err error) {
+func (r *run) begin(ctx context.Context, p *Pipeline, l *binding, q *api.Request) (again bool, err error) {
 	if ctx.Err() != nil {
-		return false, p.API.Cancelled(ctx, nil)
+		return false, Cancelled(ctx, nil)
 	}
 	now := p.Now()
-	due := q.deadline(ctx, now)
+	due := deadline(ctx, q, now)
 	e := r.prepare(ctx, p, l, q, now, due, p.seedOf(l))
 	r.traced = p.record(l.plan, q, now, due)
 	r.apply(e)
@@ -220,19 +221,19 @@ func (r *run) begin(ctx context.Context, p *Pipeline, l *binding, q *Request) (a
 }
 
 // prepare makes a call that began at a mark.
-func (r *run) prepare(ctx context.Context, p *Pipeline, l *binding, q *Request, now, deadline clock.Mark, seed uint64) pipeline.Effect {
+func (r *run) prepare(ctx context.Context, p *Pipeline, l *binding, q *api.Request, now, deadline clock.Mark, seed uint64) pipeline.Effect {
 	r.p, r.ctx, r.layout, r.request = p, ctx, l, *q
 	r.declined, r.returned = noStep, clock.Always
 	r.began, r.now = now, now
-	e := l.plan.Begin(&r.call, q.cost(), deadline, seed)
+	e := l.plan.Begin(&r.call, cost(q), deadline, seed)
 	if l.plan.Priced() != 0 {
-		costs := l.plan.CostsBy(r.request.lookup)
+		costs := l.plan.CostsBy(attributes(&r.request))
 		l.plan.Price(&r.call, &costs)
 	}
 	if l.plan.Conditional() {
 		applies := pipeline.Conditions{Skips: l.skips}
 		if !l.applied {
-			applies = l.plan.ConditionsBy(r.request.lookup)
+			applies = l.plan.ConditionsBy(attributes(&r.request))
 		}
 		e = l.plan.Apply(&r.call, &applies)
 	}
@@ -374,7 +375,7 @@ func (r *run) finish(err error) (again bool, _ error) {
 	outcome, hasRetryAfter, after, err := r.outcome(r.value, err)
 	if r.p.Delay != nil && r.layout.plan.RetryIndex() >= 0 {
 		r.judged = outcome
-		hasRetryAfter, after = r.p.Delayed(r.ctx, r.p.NewInfo(r.call.NumberOf(r.attemptNo), err, r.began), outcome, hasRetryAfter, after)
+		hasRetryAfter, after = r.p.Delayed(r.ctx, r.call.NumberOf(r.attemptNo), false, err, r.began, outcome, hasRetryAfter, after)
 	}
 	r.judging = false
 	return r.settle(outcome, hasRetryAfter, after, err)
@@ -397,10 +398,10 @@ func (r *run) judge(k uint8, err error) {
 // calls code of the user, so it comes before any step of the attempt ends.
 func (r *run) outcome(value any, err error) (o reducer.Outcome, hasRetryAfter bool, after time.Duration, last error) {
 	if r.classify == nil {
-		o, hasRetryAfter, after = r.p.API.Classify(r.ctx, err)
+		o, hasRetryAfter, after = r.p.Classify(r.ctx, err)
 		return o, hasRetryAfter, after, err
 	}
-	o, hasRetryAfter, after, last = r.p.API.ClassifyResult(r.ctx, r.classify, "", value, err)
+	o, hasRetryAfter, after, last = r.p.ClassifyResult(r.ctx, r.classify, "", value, err)
 	if o == reducer.Cancelled {
 		return o, hasRetryAfter, after, last
 	}
@@ -528,7 +529,7 @@ func (r *run) wasCut(step string, i int) {
 		}
 	}
 	if !r.call.Late {
-		r.last = r.p.API.TimedOut(r.p.name, step, last)
+		r.last = &api.TimeoutError{Policy: r.p.name, Step: step, Err: last}
 	}
 }
 
@@ -590,19 +591,19 @@ func (r *run) crashed() {
 
 // result makes the error of a call that is over.
 func (r *run) result() error {
-	d, api := &r.final, r.p.API
+	d := &r.final
 	switch {
 	case d.Kind == decision.Reject:
 		r.returnValue = false
-		return api.Rejected(r.p.name, d.Step, Rejection{d.Reason, d.RetryAfter, false}, r.last)
+		return &api.RejectedError{Policy: r.p.name, Step: d.Step, Reason: d.Reason, RetryAfter: d.RetryAfter, Err: r.last}
 	case d.Kind == decision.Expire:
 		r.returnValue = false
-		return api.Rejected(r.p.name, d.Step, Rejection{d.Reason, -1, true}, r.last)
+		return &api.RejectedError{Policy: r.p.name, Step: d.Step, Reason: d.Reason, Waited: true, RetryAfter: -1, Err: r.last}
 	case r.expired:
-		return r.p.API.TimedOut(r.p.name, pipeline.Deadline, r.last)
+		return &api.TimeoutError{Policy: r.p.name, Step: pipeline.Deadline, Err: r.last}
 	case r.gaveUp:
 		r.returnValue = false
-		return api.Cancelled(r.ctx, r.last)
+		return Cancelled(r.ctx, r.last)
 	case r.call.Barred && r.request.NoRetry != "":
 		return r.retryError(reducer.NoReason, r.request.NoRetry)
 	case d.Reason != reducer.NoReason:
@@ -613,17 +614,8 @@ func (r *run) result() error {
 
 func (r *run) retryError(why reducer.Reason, note string) error {
 	plan := r.layout.plan
-	return r.p.API.GaveUp(r.p.name, plan.StepName(plan.RetryIndex()), why, note, int(r.final.Attempt), r.last, r.earlier.List())
-}
-
-// Classified returns what the answer of a Classifier means: 0, so that others decide, for a
-// value that is no outcome. A timeout is one of the function's own, which is a failure.
-func Classified(o reducer.Outcome) reducer.Outcome {
-	switch {
-	case o == reducer.Timeout:
-		return reducer.Fail
-	case o > reducer.Cancelled:
-		return 0
+	return &api.RetryError{
+		Policy: r.p.name, Step: plan.StepName(plan.RetryIndex()), Reason: why, Note: note,
+		Attempts: int(r.final.Attempt), Err: r.last, Earlier: r.earlier.List(),
 	}
-	return o
 }

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sluice-go/sluice/api"
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/reducer"
@@ -30,7 +31,7 @@ type LockedCell struct {
 
 // NewLockedCell guards a cell of a mechanism alone. leased says that leases may
 // run out; emit emits what runs out, nil for no events.
-func NewLockedCell(c cell.Cell, now func() clock.Mark, leased bool, emit func(Event)) *LockedCell {
+func NewLockedCell(c cell.Cell, now func() clock.Mark, leased bool, emit func(api.Event)) *LockedCell {
 	var changed func(change)
 	if emit != nil {
 		changed = func(x change) { emit(x.event()) }

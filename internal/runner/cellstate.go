@@ -5,35 +5,20 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sluice-go/sluice/api"
 	"github.com/sluice-go/sluice/clock"
-	"github.com/sluice-go/sluice/core/adaptive"
 	"github.com/sluice-go/sluice/core/breaker"
-	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/internal/keyedcells"
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// CellState mirrors the CellState of the public package.
-type CellState struct {
-	Mode     breaker.Mode
-	Since    time.Duration
-	Left     time.Duration
-	Counts   breaker.Counts
-	MeanTime time.Duration
-	Free     uint32
-	InUse    uint32
-	Places   uint32
-	Waiting  int
-	Text     string
-}
-
 // fromNow makes the words for marks those for times that are left.
 var fromNow = strings.NewReplacer(" until ", " for another ", "next at ", "next in ")
 
 // StateOf returns the state of a cell, whose lock the caller holds.
-func StateOf(c cell.Cell, waiting int, now clock.Mark) CellState {
-	s := CellState{Waiting: waiting, Text: fromNow.Replace(cell.TextFromNow(c, now))}
+func StateOf(c cell.Cell, waiting int, now clock.Mark) api.CellState {
+	s := api.CellState{Waiting: waiting, Text: fromNow.Replace(cell.TextFromNow(c, now))}
 	if core, counts, ok := breaker.At(c, now); ok {
 		s.Mode, s.Counts = core.Mode, counts
 		if core.Mode == breaker.Open {
@@ -42,20 +27,13 @@ func StateOf(c cell.Cell, waiting int, now clock.Mark) CellState {
 		return s
 	}
 	s.Free = c.Step(reducer.Action{Kind: reducer.Peek, Cost: 1}, now, new(reducer.Out)).Free
-	switch x := c.(type) {
-	case interface{ State() *bulkhead.State }:
-		s.InUse = x.State().Held
-		if x, ok := x.(interface{ Places() uint32 }); ok {
-			s.Places = x.Places()
-		}
-	case interface{ State() *adaptive.State }:
-		s.InUse, s.Places = x.State().InUse(), x.State().Limit
-	}
+	gauge := cell.GaugeOf(c)
+	s.InUse, s.Places = gauge.InUse, gauge.Places
 	return s
 }
 
 // State returns the state of the cell at a mark.
-func (b *LockedCell) State(now clock.Mark) CellState {
+func (b *LockedCell) State(now clock.Mark) api.CellState {
 	b.mu.Lock()
 	b.CatchUp(now)
 	if breaker.CoreOf(b.Cell) != nil {
@@ -76,14 +54,14 @@ func (b *LockedCell) State(now clock.Mark) CellState {
 }
 
 // StateOf returns the state of the cell, whose lock the caller holds.
-func (b *LockedCell) StateOf(now clock.Mark) CellState {
+func (b *LockedCell) StateOf(now clock.Mark) api.CellState {
 	return StateOf(b.Cell, b.queue.waiting, now)
 }
 
 // Keys returns the keys of a step and the states of their cells, those of a shard
 // together. There are none for a step without keys, or which the plan does not have.
-func (p *Pipeline) Keys(step string) iter.Seq2[string, CellState] {
-	return func(yield func(string, CellState) bool) {
+func (p *Pipeline) Keys(step string) iter.Seq2[string, api.CellState] {
+	return func(yield func(string, api.CellState) bool) {
 		l := p.layout.Load()
 		for i, c := range l.steps {
 			if c != nil && c.cells != nil && l.plan.StepName(i) == step {
@@ -95,10 +73,10 @@ func (p *Pipeline) Keys(step string) iter.Seq2[string, CellState] {
 }
 
 // states calls yield with the state of every key, without any lock held.
-func (c *StepCells) states(now clock.Mark, yield func(string, CellState) bool) {
+func (c *StepCells) states(now clock.Mark, yield func(string, api.CellState) bool) {
 	type keyState struct {
 		key   string
-		state CellState
+		state api.CellState
 	}
 	var all []keyState
 	c.cells.Each(func(r keyedcells.Ref) {

@@ -4,8 +4,8 @@
 // core decide. Package core/drive does the same on one thread for eval, the
 // WebAssembly modules and the simulator.
 //
-// The public package documents what its users see. Here [Event] and [Request]
-// mirror its types field by field, and [API] makes its errors.
+// Requests, events, states and errors are the types of package api, which the
+// public package has aliases of.
 //
 // A [Pipeline] binds a plan to cells. A call starts as a fastPath, which asks
 // the cells under one lock and covers calls that every cell admits at once and

@@ -6,46 +6,14 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
+	"github.com/sluice-go/sluice/api"
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/decision"
-	"github.com/sluice-go/sluice/internal/tracing"
+	"github.com/sluice-go/sluice/internal/recording"
 	"github.com/sluice-go/sluice/reducer"
 )
-
-// Event mirrors the Event of the public package.
-type Event struct {
-	At         clock.Mark
-	Policy     string
-	Step       string
-	Key        string
-	Request    string
-	Kind       decision.Kind
-	Outcome    reducer.Outcome
-	Reason     reducer.Reason
-	Mode       breaker.Mode
-	Shadow     bool
-	Soft       bool
-	Slow       bool
-	Manual     bool
-	Fallback   bool
-	Attempt    uint32
-	Won        uint32
-	Cost       uint32
-	Dropped    uint64
-	Counts     breaker.Counts
-	Elapsed    time.Duration
-	Wait       time.Duration
-	RetryAfter time.Duration
-	Note       string
-	Err        error
-	Context    context.Context
-	Action     string
-	By         string
-	Why        string
-}
 
 // kinds is a set of kinds of events.
 type kinds uint64
@@ -63,93 +31,90 @@ func kindsOf(of []decision.Kind) (set kinds) {
 
 func (s kinds) has(k decision.Kind) bool { return s>>k&1 != 0 }
 
-// Listeners is a set of functions of events of type E, and a trace. While it is empty, an
-// event costs one load. E is a parameter so that the functions of a mechanism alone get the
-// Event of the public package as it was filled in: to convert one is to copy it.
-type Listeners[E any] struct {
-	list atomic.Pointer[listening[E]]
+// Listeners is a set of functions of events, and a trace. While it is empty, an event costs
+// one load.
+type Listeners struct {
+	list atomic.Pointer[listening]
 	mu   sync.Mutex
-	// Log logs a panic of a function. It is set before the first event.
-	Log func(value any, stack []byte)
+	// log logs a panic of a function. It is set before the first function is added.
+	log func(value any, stack []byte)
+}
+
+// LogTo sets what logs a panic of a function, once.
+func (l *Listeners) LogTo(log func(value any, stack []byte)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.log == nil {
+		l.log = log
+	}
 }
 
 // listening is what events go to, immutable.
-type listening[E any] struct {
-	functions []*Listener[E]
-	kinds     kinds         // that a function listens to
-	tells     bool          // a function has a teller
-	trace     *tracing.Pipe // of a pipeline; nil for none
+type listening struct {
+	functions []*Listener
+	kinds     kinds           // that a function listens to
+	tells     bool            // a function has no observer
+	trace     *recording.Pipe // of a pipeline; nil for none
 }
 
-// Listener is a function. One of a pipeline has an observer or a teller besides, for calls on
-// their fast path.
-type Listener[E any] struct {
-	f        func(E)
+// Listener is a function. One of a pipeline may have an observer, which gets the events of
+// calls on their fast path in place of the function, or say when it needs none of them.
+type Listener struct {
+	f        func(api.Event)
 	kinds    kinds
-	observer Observer
-	teller   Teller
+	observer api.Observer
+	needs    func() bool // nil for always
 }
 
 // Hears reports whether the function listens to events of a kind.
-func (x *Listener[E]) Hears(k decision.Kind) bool { return x.kinds.has(k) }
+func (x *Listener) Hears(k decision.Kind) bool { return x.kinds.has(k) }
 
 // Call calls the function. It is inlined: an event that is a variable of the caller is
 // then copied once.
-func (x *Listener[E]) Call(e E) { x.f(e) }
-
-// Observer gets the events of calls on their fast path in place of its function.
-type Observer interface {
-	Admitted(policy string)
-	Succeeded(policy string, ctx context.Context, elapsed time.Duration)
-}
-
-// Teller is Observer with all fields of these events. They come as arguments, since to fill
-// an event and to copy it for each function in between costs as much as the rest.
-type Teller interface {
-	Tell(ctx context.Context, kind decision.Kind, key string, cost uint32, request string, now clock.Mark, elapsed time.Duration)
-}
+func (x *Listener) Call(e api.Event) { x.f(e) }
 
 // Listen adds a function for the kinds, for all kinds where there are none, until stop
 // is called. It adds nothing for nil.
-func (l *Listeners[E]) Listen(f func(E), of ...decision.Kind) (stop func()) {
+func (l *Listeners) Listen(f func(api.Event), of ...decision.Kind) (stop func()) {
 	if f == nil {
 		return func() {}
 	}
-	return l.add(&Listener[E]{f: f, kinds: kindsOf(of)})
+	return l.add(&Listener{f: f, kinds: kindsOf(of)})
 }
 
-// ListenTold is Listen for a function that has a Teller, of a pipeline.
-func (l *Listeners[E]) ListenTold(f func(E), t Teller, of ...decision.Kind) (stop func()) {
-	return l.add(&Listener[E]{f: f, kinds: kindsOf(of), teller: t})
+// ListenIf is Listen for a function that gets an event of a call on its fast path only while
+// needs returns true.
+func (l *Listeners) ListenIf(f func(api.Event), needs func() bool, of ...decision.Kind) (stop func()) {
+	return l.add(&Listener{f: f, kinds: kindsOf(of), needs: needs})
 }
 
-// Observe adds a function for all kinds, and its observer, until stop is called.
-func (l *Listeners[E]) Observe(f func(E), o Observer) (stop func()) {
-	return l.add(&Listener[E]{f: f, kinds: kindsOf(nil), observer: o})
+// Observe adds an observer of all kinds until stop is called.
+func (l *Listeners) Observe(o api.Observer) (stop func()) {
+	return l.add(&Listener{f: o.Observe, kinds: kindsOf(nil), observer: o})
 }
 
-func (l *Listeners[E]) add(entry *Listener[E]) (stop func()) {
-	l.change(func(to *listening[E]) { to.functions = append(to.functions, entry) })
+func (l *Listeners) add(entry *Listener) (stop func()) {
+	l.change(func(to *listening) { to.functions = append(to.functions, entry) })
 	return func() { l.remove(entry) }
 }
 
-func (l *Listeners[E]) remove(entry *Listener[E]) {
-	l.change(func(to *listening[E]) {
-		to.functions = slices.DeleteFunc(to.functions, func(e *Listener[E]) bool { return e == entry })
+func (l *Listeners) remove(entry *Listener) {
+	l.change(func(to *listening) {
+		to.functions = slices.DeleteFunc(to.functions, func(e *Listener) bool { return e == entry })
 	})
 }
 
-func (l *Listeners[E]) change(f func(*listening[E])) {
+func (l *Listeners) change(f func(*listening)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	next := &listening[E]{}
+	next := &listening{}
 	if old := l.list.Load(); old != nil {
 		next.functions, next.trace = slices.Clone(old.functions), old.trace
 	}
 	f(next)
 	for _, x := range next.functions {
 		next.kinds |= x.kinds
-		next.tells = next.tells || x.teller != nil
+		next.tells = next.tells || x.observer == nil
 	}
 	if len(next.functions) == 0 && next.trace == nil {
 		next = nil
@@ -158,34 +123,34 @@ func (l *Listeners[E]) change(f func(*listening[E])) {
 }
 
 // Hears reports whether a function listens to events of a kind.
-func (l *Listeners[E]) Hears(k decision.Kind) bool {
+func (l *Listeners) Hears(k decision.Kind) bool {
 	to := l.list.Load()
 	return to != nil && to.kinds.has(k)
 }
 
 // HasListeners reports whether there is a function or a trace.
-func (l *Listeners[E]) HasListeners() bool { return l.list.Load() != nil }
+func (l *Listeners) HasListeners() bool { return l.list.Load() != nil }
 
 // HearsCalls reports whether a function listens to events for which a mechanism alone has
 // to read the clock when a call begins.
-func (l *Listeners[E]) HearsCalls() bool {
+func (l *Listeners) HearsCalls() bool {
 	const timed = 1<<decision.Admit | 1<<decision.End | 1<<decision.Slow
 	return l.hearsOneOf(timed)
 }
 
 // HearsEnds is HearsCalls for the end of a call.
-func (l *Listeners[E]) HearsEnds() bool {
+func (l *Listeners) HearsEnds() bool {
 	const timed = 1<<decision.End | 1<<decision.Slow
 	return l.hearsOneOf(timed)
 }
 
-func (l *Listeners[E]) hearsOneOf(of kinds) bool {
+func (l *Listeners) hearsOneOf(of kinds) bool {
 	to := l.list.Load()
 	return to != nil && to.kinds&of != 0
 }
 
 // Hearing returns the functions, where one of them listens to events of a kind.
-func (l *Listeners[E]) Hearing(k decision.Kind) []*Listener[E] {
+func (l *Listeners) Hearing(k decision.Kind) []*Listener {
 	if to := l.list.Load(); to != nil && to.kinds.has(k) {
 		return to.functions
 	}
@@ -195,10 +160,10 @@ func (l *Listeners[E]) Hearing(k decision.Kind) []*Listener[E] {
 // Emit calls the functions that listen to events of the kind of this one. A function may
 // call back, so the caller holds no lock. The event is a pointer because a copy costs as
 // much as a call.
-func (l *Listeners[E]) Emit(kind decision.Kind, e *E) { l.EmitTo(l.Hearing(kind), kind, e) }
+func (l *Listeners) Emit(kind decision.Kind, e *api.Event) { l.EmitTo(l.Hearing(kind), kind, e) }
 
 // EmitTo is Emit for some of the functions.
-func (l *Listeners[E]) EmitTo(to []*Listener[E], kind decision.Kind, e *E) {
+func (l *Listeners) EmitTo(to []*Listener, kind decision.Kind, e *api.Event) {
 	at := 0
 	defer func() {
 		if at < len(to) && l.Panicked(to[at], recover()) {
@@ -216,22 +181,22 @@ func (l *Listeners[E]) EmitTo(to []*Listener[E], kind decision.Kind, e *E) {
 // still get the event: the panic does not end the call whose event it got, and the
 // function does not panic for every later event. The value is nil after runtime.Goexit,
 // which continues.
-func (l *Listeners[E]) Panicked(x *Listener[E], value any) bool {
+func (l *Listeners) Panicked(x *Listener, value any) bool {
 	if value == nil {
 		return false
 	}
 	l.remove(x)
-	l.Log(value, debug.Stack())
+	l.log(value, debug.Stack())
 	return true
 }
 
 // report emits what happened to a call that began at a mark.
-func (p *Pipeline) report(e *Event, ctx context.Context, q *Request, began, now clock.Mark) {
+func (p *Pipeline) report(e *api.Event, ctx context.Context, q *api.Request, began, now clock.Mark) {
 	if !p.Hears(e.Kind) {
 		return
 	}
 	e.At, e.Policy, e.Key, e.Elapsed = now, p.name, q.Key, now.Sub(began)
-	e.Context, e.Cost, e.Request = ctx, q.cost(), p.RequestOf(ctx, q.ID)
+	e.Context, e.Cost, e.Request = ctx, cost(q), p.RequestOf(ctx, q.ID)
 	if e.Kind != decision.Reject && e.Kind != decision.Inject {
 		e.RetryAfter = -1
 	}

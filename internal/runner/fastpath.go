@@ -8,14 +8,14 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sluice-go/sluice/api"
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/core/mechanisms"
 	"github.com/sluice-go/sluice/core/pipeline"
-	"github.com/sluice-go/sluice/core/timeout"
 	"github.com/sluice-go/sluice/internal/attempt"
-	"github.com/sluice-go/sluice/internal/tracing"
+	"github.com/sluice-go/sluice/internal/recording"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -29,7 +29,7 @@ type fastPath struct {
 	ctx      context.Context
 	attempt  *attempt.Context
 	session  *session // in place of attempt where it may be held
-	traced   *tracing.Call
+	traced   *recording.Call
 	id       string // of the request, for tellers
 	seed     uint64
 	began    clock.Mark
@@ -132,21 +132,14 @@ func (v *variants) find(skips uint16) *binding {
 	return nil
 }
 
-// planFastPaths determines whether the calls of a binding may have a fast path: those of a
-// plan without a hedge, chaos, leases, costs, charges and shares of the calls. Where steps
-// apply to some calls alone, each variant has one or not.
+// planFastPaths makes the fast path of a binding whose plan allows one. Where steps apply to
+// some calls alone, each variant has one or not.
 func (l *binding) planFastPaths(own *sync.Mutex) {
-	if l.plan.HedgeIndex() >= 0 || l.plan.Injects() || l.leases != 0 || l.plan.Costed() != 0 || l.plan.Settles() {
-		return
-	}
-	for i := range l.plan.Len() {
-		if l.plan.Settings(i).Enforce.Partial() {
-			return
-		}
-	}
-	if l.plan.Conditional() {
+	switch {
+	case !l.plan.Fast():
+	case l.plan.Conditional():
 		l.variants = new(variants)
-	} else {
+	default:
 		l.planFastPath(own)
 	}
 }
@@ -165,16 +158,16 @@ func (l *binding) planFastPath(own *sync.Mutex) {
 	var keys uint8
 	for i := range l.plan.Len() {
 		s := l.plan.Step(i)
-		c := pipeline.ConfigOf[timeout.Config](s)
+		after, soft := l.plan.Cuts(i)
 		switch {
 		case l.skips&(1<<i) != 0:
-		case c.After > 0:
+		case after > 0:
 			if !s.Shadow {
-				if l.cut == 0 || c.After < l.cut {
-					l.cut, l.cutStep = c.After, i
+				if l.cut == 0 || after < l.cut {
+					l.cut, l.cutStep = after, i
 				}
 			}
-			l.due = sooner(l.due, sooner(c.After, c.Soft))
+			l.due = sooner(l.due, sooner(after, soft))
 		case l.plan.Asks(i):
 			step := fastPathStep{cell: l.cells[i], step: i, refuses: !s.Shadow && !queues(s) && !l.plan.WaitsFor(i), exits: !l.plan.Refunds(i), single: l.plan.TakesOne(i), timed: l.plan.Timed(i), bound: l.plan.Bounds(i, l.skips), place: !l.plan.Refunds(i) && !l.plan.Records(i)}
 			if step.cell == nil {
@@ -206,12 +199,8 @@ func (l *binding) planFastPath(own *sync.Mutex) {
 
 // queues reports whether a call may wait at a step.
 func queues(s pipeline.Step) bool {
-	queue := mechanisms.Row(s.Kind()).Queue
-	if queue == nil {
-		return false
-	}
-	places, _ := queue(s.Config)
-	return places > 0
+	queue := mechanisms.Facts(s.Kind()).Queue
+	return queue != nil && queue(s.Config).Places > 0
 }
 
 // sooner returns the shorter of two times of which 0 means none.
@@ -224,8 +213,8 @@ func sooner(a, b time.Duration) time.Duration {
 
 // choose takes the variant of the steps that apply to the call, where it has one. It calls
 // code of the user, so the caller holds no lock.
-func (l *fastPath) choose(q *Request) {
-	x := l.layout.plan.ConditionsBy(q.lookup)
+func (l *fastPath) choose(q *api.Request) {
+	x := l.layout.plan.ConditionsBy(attributes(q))
 	if x.Denied || x.Allowed {
 		return
 	}
@@ -236,7 +225,7 @@ func (l *fastPath) choose(q *Request) {
 
 // enter takes the call through all steps. It returns false where a run must continue
 // it.
-func (l *fastPath) enter(q *Request) bool {
+func (l *fastPath) enter(q *api.Request) bool {
 	l.layout = l.pipeline.layout.Load()
 	if q.Classify != nil || q.Informed || l.twoPhase && q.Holdable || l.ctx.Err() != nil {
 		return false
@@ -256,8 +245,8 @@ func (l *fastPath) enter(q *Request) bool {
 		keys = &joined
 	}
 	l.began = l.pipeline.Now()
-	l.deadline, l.seed = q.deadline(l.ctx, l.began), l.pipeline.seedOf(l.layout)
-	l.cost = q.cost()
+	l.deadline, l.seed = deadline(l.ctx, q, l.began), l.pipeline.seedOf(l.layout)
+	l.cost = cost(q)
 	steps := l.layout.fastSteps
 	l.open, l.returned = true, clock.Always
 	l.lock()
@@ -305,7 +294,7 @@ func (l *fastPath) enter(q *Request) bool {
 
 // emit gives the listeners from one on the event that the attempt starts or, after the
 // function returned, that the call succeeded. One that panics does not get it again.
-func (l *fastPath) emit(to *listening[Event], first int, q *Request) {
+func (l *fastPath) emit(to *listening, first int, q *api.Request) {
 	kind, now := decision.Admit, l.began
 	if l.returned != clock.Always {
 		kind, now = decision.End, l.returned
@@ -326,14 +315,31 @@ func (l *fastPath) emit(to *listening[Event], first int, q *Request) {
 		x := to.functions[at]
 		switch {
 		case !x.kinds.has(kind):
-		case x.teller != nil:
-			x.teller.Tell(l.ctx, kind, q.Key, q.cost(), l.id, now, now.Sub(l.began))
+		case x.observer == nil:
+			l.tell(x, kind, q)
 		case kind == decision.Admit:
 			x.observer.Admitted(l.pipeline.name)
 		default:
 			x.observer.Succeeded(l.pipeline.name, l.ctx, now.Sub(l.began))
 		}
 	}
+}
+
+// tell calls a function without an observer. The event is not in the frame of emit, which
+// calls of observers would clear.
+//
+//go:noinline
+func (l *fastPath) tell(x *Listener, kind decision.Kind, q *api.Request) {
+	if x.needs != nil && !x.needs() {
+		return
+	}
+	var e api.Event // an assignment of Event{} beside another value copies it
+	e.At, e.Policy, e.Key, e.Request, e.Kind = l.began, l.pipeline.name, q.Key, l.id, kind
+	e.Attempt, e.Cost, e.RetryAfter, e.Context = 1, cost(q), -1, l.ctx
+	if kind == decision.End {
+		e.At, e.Outcome, e.Elapsed = l.returned, reducer.OK, l.returned.Sub(l.began)
+	}
+	x.f(e)
 }
 
 // record records the attempt that starts, or the end of a call whose function succeeded.
@@ -350,10 +356,10 @@ func (l *fastPath) record() {
 // join joins the keys of the request. It returns false where the request lacks an
 // attribute that a step needs. It calls code of the user, so the caller holds no
 // lock.
-func (l *fastPath) join(q *Request, keys *[fastPathKeys]string) bool {
+func (l *fastPath) join(q *api.Request, keys *[fastPathKeys]string) bool {
 	for i := range l.layout.fastSteps {
 		if s := &l.layout.fastSteps[i]; s.keys != nil {
-			key, missing := keyed.Join(s.keys.per, q.lookup)
+			key, missing := keyed.Join(s.keys.per, attributes(q))
 			if missing && s.complete {
 				return false
 			}
@@ -541,17 +547,17 @@ func (l *fastPath) deliver() {
 }
 
 // refusal reports that the call was refused, and returns its error.
-func (l *fastPath) refusal(q *Request) error {
+func (l *fastPath) refusal(q *api.Request) error {
 	name, after := l.layout.plan.StepName(l.layout.fastSteps[l.entered].step), time.Duration(-1)
 	if l.returned != clock.Never {
 		after = max(0, l.returned.Sub(l.began))
 	}
 	if l.pipeline.HasListeners() {
 		l.traced.Decide(&decision.Decision{At: l.began, Kind: decision.Reject, Step: name, Reason: l.reason, RetryAfter: after, Fallback: l.layout.plan.Fallback() != nil, Last: true})
-		e := Event{Kind: decision.Reject, Step: name, Reason: l.reason, RetryAfter: after, Fallback: l.layout.plan.Fallback() != nil}
+		e := api.Event{Kind: decision.Reject, Step: name, Reason: l.reason, RetryAfter: after, Fallback: l.layout.plan.Fallback() != nil}
 		l.pipeline.report(&e, l.ctx, q, l.began, l.began)
 	}
-	return l.pipeline.API.Rejected(l.pipeline.name, name, Rejection{l.reason, after, false}, nil)
+	return &api.RejectedError{Policy: l.pipeline.name, Step: name, Reason: l.reason, RetryAfter: after}
 }
 
 // endsBy returns the call's own deadline, or the mark after a time from its
@@ -574,7 +580,7 @@ func (l *fastPath) cut() (clock.Mark, *end) {
 }
 
 // context makes the context of the attempt, as that of a run.
-func (l *fastPath) context(q *Request) context.Context {
+func (l *fastPath) context(q *api.Request) context.Context {
 	cut, end := l.cut()
 	if q.Holdable {
 		l.session = l.pipeline.newSession(l.ctx, cut, end)
@@ -590,7 +596,7 @@ func (l *fastPath) context(q *Request) context.Context {
 
 // leave ends the call of a function that returned. It returns false where a run must
 // continue it.
-func (l *fastPath) leave(q *Request, err error) bool {
+func (l *fastPath) leave(q *api.Request, err error) bool {
 	if err != nil || l.session.extends() {
 		return false
 	}
@@ -693,7 +699,7 @@ func (l *fastPath) exit(s *fastPathStep, permit reducer.Permit, now clock.Mark) 
 }
 
 // crashed ends a call whose function panicked or called runtime.Goexit.
-func (l *fastPath) crashed(q *Request) {
+func (l *fastPath) crashed(q *api.Request) {
 	if !l.open {
 		return
 	}
@@ -705,7 +711,7 @@ func (l *fastPath) crashed(q *Request) {
 // take continues a call from its fast path. The permits of the fastSteps up to held
 // are held; those from there to entered have been released already, as after a
 // success.
-func (r *run) take(l *fastPath, q *Request) {
+func (r *run) take(l *fastPath, q *api.Request) {
 	plan := l.layout.plan
 	r.prepare(l.ctx, l.pipeline, l.layout, q, l.began, l.deadline, l.seed)
 	r.attempt, r.session, r.returned, r.returnValue = l.attempt, l.session, l.returned, true

@@ -3,6 +3,7 @@ package runner
 import (
 	"time"
 
+	"github.com/sluice-go/sluice/api"
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/cell"
@@ -127,7 +128,7 @@ func (t Target) operated(verdict reducer.Verdict, kind reducer.Kind, key string,
 		return OperatedStale
 	}
 	if kind == reducer.Drain {
-		t.cells.emit(&Event{At: now, Key: key, Kind: decision.Drained, RetryAfter: -1, By: by.By, Why: by.Why})
+		t.cells.emit(&api.Event{At: now, Key: key, Kind: decision.Drained, RetryAfter: -1, By: by.By, Why: by.Why})
 	}
 	t.emitManual(key, mode, word, by, now)
 	return OperatedDone
@@ -194,7 +195,7 @@ func (c *StepCells) emitBy(key string, changes []change, by Author) {
 
 // emitManual emits that an operator changed something, at the pipeline that was named.
 func (t Target) emitManual(key string, mode breaker.Mode, word string, by Author, now clock.Mark) {
-	t.at.emit(Event{
+	t.at.emit(api.Event{
 		At: now, Key: key, Kind: decision.Manual, Mode: mode, RetryAfter: -1, Action: word, By: by.By, Why: by.Why,
 	})
 }
@@ -206,7 +207,7 @@ func (t Target) Block(key string, d time.Duration, word string, by Author) bool 
 	if !c.blocks.put(key, now.Add(d), now) {
 		return false
 	}
-	t.at.emit(Event{
+	t.at.emit(api.Event{
 		At: now, Key: key, Kind: decision.Manual, Wait: d, RetryAfter: -1, Action: word, By: by.By, Why: by.Why,
 	})
 	return true
@@ -244,7 +245,7 @@ func (t Target) lift(key string, now clock.Mark) bool {
 }
 
 // blocks reports whether the cells of the step block themselves.
-func (t Target) blocks() bool { return pipeline.ConfigOf[limiter.Config](t.Step).Block.After > 0 }
+func (t Target) blocks() bool { return t.maker != nil && cell.Blocks(t.maker) }
 
 // blockedUntil returns the mark until which a cell blocks itself.
 func blockedUntil(c cell.Cell, now clock.Mark) (clock.Mark, bool) {
@@ -283,26 +284,23 @@ func (t Target) Forget(key, word string, by Author) (ok, held bool) {
 	return ok, held
 }
 
-// TargetState is the state of a target at one moment.
-type TargetState struct {
-	CellState
-	// Own is set where the step or the key has a cell of its own.
-	Own     bool
-	Next    time.Duration
-	Blocked time.Duration
+// Described returns the HandleState of a key without what its cell says.
+func (t Target) Described(key string) api.HandleState {
+	return api.HandleState{Step: t.Step.Name, Key: key, Kind: t.Step.Kind(), Config: t.Step.Config}
 }
 
-// State returns the state of the cell of the step or of a key. It takes nothing and
-// creates no cell.
-func (t Target) State(key string) (s TargetState) {
-	c := t.cells
+// State returns the state of the step or of a key of it. It takes nothing and creates no cell.
+func (t Target) State(key string) api.HandleState {
+	s, c := t.Described(key), t.cells
+	if c == nil {
+		return s
+	}
 	now := c.host.Now()
 	if b := c.one; b != nil {
 		s.Own, s.CellState = true, b.State(now)
 		b.Lock()
 		defer b.Unlock()
-		s.Next = nextOf(b.Cell, now)
-		s.blocks(b.Cell, now)
+		s.Next, s.Blocked = nextOf(b.Cell, now), blockedFor(b.Cell, now)
 		return s
 	}
 	if until, ok := c.blocks.find(key, now); ok {
@@ -310,7 +308,8 @@ func (t Target) State(key string) (s TargetState) {
 	}
 	r, ok := c.cells.Find(key)
 	if !ok {
-		s.read(t.maker.New(now), 0, now)
+		unknown := t.maker.New(now)
+		s.CellState, s.Next = StateOf(unknown, 0, now), nextOf(unknown, now)
 		return s
 	}
 	x := c.open(r)
@@ -324,22 +323,20 @@ func (t Target) State(key string) (s TargetState) {
 	if r.Side() != nil {
 		waiting = r.Side().(*queue).waiting
 	}
-	s.blocks(r.Cell(), now)
-	if s.read(r.Cell(), waiting, now); s.Text == "" { // the view of a token bucket
+	s.Blocked = max(s.Blocked, blockedFor(r.Cell(), now))
+	s.CellState, s.Next = StateOf(r.Cell(), waiting, now), nextOf(r.Cell(), now)
+	if s.Text == "" { // the view of a token bucket
 		s.Text = r.Text(now)
 	}
 	return s
 }
 
-// blocks notes how long a cell blocks itself.
-func (s *TargetState) blocks(c cell.Cell, now clock.Mark) {
+// blockedFor returns how long a cell blocks itself, 0 for not.
+func blockedFor(c cell.Cell, now clock.Mark) time.Duration {
 	if until, ok := blockedUntil(c, now); ok {
-		s.Blocked = max(s.Blocked, until.Sub(now))
+		return max(0, until.Sub(now))
 	}
-}
-
-func (s *TargetState) read(c cell.Cell, waiting int, now clock.Mark) {
-	s.CellState, s.Next = StateOf(c, waiting, now), nextOf(c, now)
+	return 0
 }
 
 // nextOf returns after what time the next permit is free, 0 where one is or where it is
@@ -368,7 +365,7 @@ func (p *Pipeline) Edit(edit func(*pipeline.Plan) (*pipeline.Plan, error)) (Cell
 
 // Configured emits that an operator configured a step.
 func (t Target) Configured(p *Pipeline, word string, by Author) {
-	p.Emit(decision.Manual, &Event{
+	p.Emit(decision.Manual, &api.Event{
 		At: p.Now(), Policy: p.name, Step: t.Step.Name, Kind: decision.Manual, RetryAfter: -1, Action: word, By: by.By, Why: by.Why,
 	})
 }

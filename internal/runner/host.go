@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/sluice-go/sluice/api"
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/cell"
@@ -53,7 +54,7 @@ func (r *run) keyRef(k uint8, i int) *keyRef {
 func (r *run) keyOf(k uint8, i int) *keyRef {
 	x := r.keyRef(k, i)
 	if !x.joined {
-		x.key, _ = keyed.Join(r.layout.steps[i].per, r.request.lookup)
+		x.key, _ = keyed.Join(r.layout.steps[i].per, attributes(&r.request))
 		x.joined = true
 	}
 	return x
@@ -207,7 +208,7 @@ func (r *run) keeps() bool { return r.hold != nil || r.racing }
 
 // Missing implements pipeline.Host.
 func (r *run) Missing(i int) bool {
-	return r.layout.steps[i].missing(r.request.lookup)
+	return r.layout.steps[i].missing(attributes(&r.request))
 }
 
 // Start implements pipeline.Host.
@@ -261,7 +262,7 @@ func (r *run) Tell(d *decision.Decision) {
 	if !r.p.Hears(d.Kind) {
 		return
 	}
-	e := Event{
+	e := api.Event{
 		Kind: d.Kind, Step: d.Step, Outcome: d.Outcome, Reason: d.Reason, Attempt: d.Attempt, Won: d.Won,
 		Shadow: d.Shadow, Fallback: d.Fallback, RetryAfter: d.RetryAfter, Dropped: d.Dropped,
 	}
@@ -306,12 +307,12 @@ func (r *run) Tell(d *decision.Decision) {
 	r.emit(&e)
 }
 
-func (r *run) emit(e *Event) { r.p.report(e, r.ctx, &r.request, r.began, r.now) }
+func (r *run) emit(e *api.Event) { r.p.report(e, r.ctx, &r.request, r.began, r.now) }
 
 // granted emits that a wait ended with a permit.
 func (r *run) granted(w waiting) {
 	plan := r.layout.plan
-	r.emit(&Event{
+	r.emit(&api.Event{
 		Kind: decision.Granted, Step: plan.StepName(int(w.step)), Attempt: r.call.NumberOf(w.attempt),
 		Wait: max(0, r.now.Sub(w.since)), Shadow: r.call.InShadow(int(w.step)),
 	})
@@ -320,8 +321,8 @@ func (r *run) granted(w waiting) {
 // slow emits that a breaker counted an attempt as slow.
 func (r *run) slow(k uint8, i int, a *reducer.Action) {
 	plan := r.layout.plan
-	over := pipeline.ConfigOf[breaker.Config](plan.Step(i)).SlowOver
+	over := r.layout.slow[i]
 	if took := r.now.Sub(a.Mark); over > 0 && took > over && (a.Outcome == reducer.OK || a.Outcome == reducer.Fail || a.Outcome == reducer.Timeout) {
-		r.emit(&Event{Kind: decision.Slow, Step: plan.StepName(i), Outcome: a.Outcome, Attempt: r.call.NumberOf(k), Wait: took, Shadow: r.call.InShadow(i)})
+		r.emit(&api.Event{Kind: decision.Slow, Step: plan.StepName(i), Outcome: a.Outcome, Attempt: r.call.NumberOf(k), Wait: took, Shadow: r.call.InShadow(i)})
 	}
 }

@@ -2,57 +2,65 @@ package runner
 
 import (
 	"context"
-	"time"
 
+	"github.com/sluice-go/sluice/api"
 	"github.com/sluice-go/sluice/clock"
 )
 
-// Info is what a function may know of its attempt. It is immutable.
-type Info struct {
-	Number uint32 // from 1 on
-	Hedge  bool   // it started beside another attempt
-	Last   error  // of the attempt before, nil for none
+// info is what an attempt has for its AttemptInfo. It is immutable.
+type info struct {
+	number uint32
+	hedge  bool
+	last   error // of the attempt before, nil for none
 	clock  *Settings
 	began  clock.Mark // of the call
 }
 
 type infoKey struct{}
 
-// NewInfo returns the Info of an attempt of a call that began at a mark of the clock.
-func (s *Settings) NewInfo(number uint32, last error, began clock.Mark) *Info {
-	return &Info{Number: number, Last: last, clock: s, began: began}
+// newInfo returns the info of an attempt of a call that began at a mark of the clock.
+func (s *Settings) newInfo(number uint32, last error, began clock.Mark) *info {
+	return &info{number: number, last: last, clock: s, began: began}
 }
 
-// InfoOf returns the Info of the attempt whose function got ctx, nil for none.
-func InfoOf(ctx context.Context) *Info {
-	i, _ := ctx.Value(infoKey{}).(*Info)
-	return i
+// at returns the AttemptInfo, with the deadline of a context.
+func (i *info) at(ctx context.Context) api.AttemptInfo {
+	deadline, _ := ctx.Deadline()
+	return api.AttemptInfo{Number: i.number, Hedge: i.hedge, LastError: i.last, Elapsed: i.clock.Now().Sub(i.began), Deadline: deadline}
 }
 
-// Elapsed returns the time since the call began.
-func (i *Info) Elapsed() time.Duration { return i.clock.Now().Sub(i.began) }
-
-// With returns a context that has the Info.
-func (i *Info) With(ctx context.Context) context.Context {
-	return &attemptContext{Context: ctx, info: i}
+// InfoOf returns the AttemptInfo of the attempt whose function got ctx. ok is false where it
+// has none.
+func InfoOf(ctx context.Context) (of api.AttemptInfo, ok bool) {
+	i, ok := ctx.Value(infoKey{}).(*info)
+	if !ok {
+		return of, false
+	}
+	return i.at(ctx), true
 }
 
-// info returns the Info of the attempt k, nil where the call has none.
-func (r *run) info(k uint8, hedge bool) *Info {
+// Informed returns a context that has the AttemptInfo of an attempt of a call that began at a
+// mark of the clock.
+func (s *Settings) Informed(ctx context.Context, number uint32, last error, began clock.Mark) context.Context {
+	return &attemptContext{Context: ctx, info: s.newInfo(number, last, began)}
+}
+
+// info returns the info of the attempt k, nil where the call has none.
+func (r *run) info(k uint8, hedge bool) *info {
 	if !r.informed {
 		return nil
 	}
-	i := r.p.NewInfo(r.call.NumberOf(k), r.last, r.began)
-	i.Hedge = hedge
+	i := r.p.newInfo(r.call.NumberOf(k), r.last, r.began)
+	i.hedge = hedge
 	return i
 }
 
 // attemptContext is the context of an attempt that has values of its own: leases that the
-// function may renew, or an Info.
+// function may renew, or an info.
 type attemptContext struct {
 	context.Context
 	leases leases
-	info   *Info // nil for none
+	info   *info // nil for none
 }
 
 // Value implements context.Context.

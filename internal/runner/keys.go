@@ -20,17 +20,13 @@ const leastBytes = 1 << 20
 // cellsOf returns the keyed cells of step i of a plan. most bounds the keys, 0 for
 // none.
 func cellsOf(plan *pipeline.Plan, i, most int) keyedcells.Config {
-	s := plan.Step(i)
-	limit := pipeline.ConfigOf[limiter.Config](s)
 	config := keyedcells.Config{Config: plan.Keys(i), Maker: plan.Maker(i), Names: true}
 	if most > 0 {
 		config.Keys = min(config.Keys, uint32(min(most, keyed.MaxKeys)))
 	}
 	// A state takes about as much memory as its encoding.
 	config.CellBytes = uint32(64 + len(config.Maker.New(0).AppendState(nil)))
-	if limit.Count > 0 && limit.OneWord() && limit.Queue == 0 {
-		// The plan has checked the configuration.
-		config.Bucket, _ = limiter.New(limit)
+	if config.Bucket = limiter.OneWord(config.Maker); config.Bucket != nil {
 		config.CellBytes = 0
 	}
 	config.Bytes = max(leastBytes, uint64(config.Keys)*(uint64(config.CellBytes)+keyBytes))
@@ -128,7 +124,7 @@ func (x *keyedCell) collect(now clock.Mark) (changes []change, woken *Waiter) {
 		changes = x.causes.take(*x.out)
 		*x.out = (*x.out)[:0]
 	}
-	if x.queue == nil && x.cell.Ends() != clock.Never {
+	if x.queue == nil && x.cell.Due().Ends != clock.Never {
 		x.addQueue()
 	}
 	q := x.queue

@@ -7,16 +7,14 @@ import (
 	"time"
 	"weak"
 
+	"github.com/sluice-go/sluice/api"
 	"github.com/sluice-go/sluice/clock"
-	"github.com/sluice-go/sluice/core/adaptive"
 	"github.com/sluice-go/sluice/core/breaker"
-	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/mechanisms"
 	"github.com/sluice-go/sluice/core/pipeline"
-	"github.com/sluice-go/sluice/core/timeout"
 	"github.com/sluice-go/sluice/internal/attempt"
 	"github.com/sluice-go/sluice/internal/keyedcells"
 	"github.com/sluice-go/sluice/reducer"
@@ -24,7 +22,7 @@ import (
 
 // Pipeline is a plan with its cells, safe for concurrent use.
 type Pipeline struct {
-	Listeners[Event]
+	Listeners
 	*Settings
 	layout     atomic.Pointer[binding]
 	mechanisms *Mechanisms // that it shares with other pipelines
@@ -51,6 +49,10 @@ type binding struct {
 	softens bool   // a timeout has a soft limit
 	races   bool   // attempts run beside each other
 	leases  uint16 // steps whose places have a lease
+	// slow are the durations above which the steps count an attempt as slow, 0 for none, and
+	// quotas the most permits that are free at one instant, 0 for a step without a rate.
+	slow   [pipeline.MaxSteps]time.Duration
+	quotas [pipeline.MaxSteps]uint32
 
 	// Of a plan whose steps apply to some calls alone. applied says that this is the binding
 	// of calls to which the steps skips do not apply.
@@ -101,7 +103,7 @@ type StepCells struct {
 // be called before.
 func New(name string, s *Settings, shared *Mechanisms) *Pipeline {
 	p := &Pipeline{Settings: s, name: name, mechanisms: shared}
-	p.Listeners.Log = s.API.ListenerPanicked
+	p.Listeners.LogTo(s.ListenerPanicked)
 	return p
 }
 
@@ -174,9 +176,16 @@ func (p *Pipeline) bind(plan *pipeline.Plan, about any, old *binding) (l *bindin
 	l.ends[0] = p.endAt(pipeline.Deadline)
 	for i := range plan.Len() {
 		s := plan.Step(i)
-		if c := pipeline.ConfigOf[timeout.Config](s); c.After > 0 {
+		if after, soft := plan.Cuts(i); after > 0 {
 			l.ends[i+1] = p.endAt(s.Name)
-			l.softens = l.softens || c.Soft > 0
+			l.softens = l.softens || soft > 0
+		}
+		facts := mechanisms.Facts(s.Kind())
+		if facts.Slow != nil {
+			l.slow[i] = facts.Slow(s.Config)
+		}
+		if facts.Permits != nil {
+			l.quotas[i] = facts.Permits(s.Config).Burst
 		}
 		if plan.Maker(i) == nil {
 			continue
@@ -204,12 +213,13 @@ func (p *Pipeline) bind(plan *pipeline.Plan, about any, old *binding) (l *bindin
 }
 
 func (p *Pipeline) endAt(step string) *end {
-	cause := p.API.TimedOut(p.name, step, nil)
+	cause := &api.TimeoutError{Policy: p.name, Step: step}
 	return &end{cause, attempt.DeadlineWith(cause)}
 }
 
 func hasLease(s pipeline.Step) bool {
-	return pipeline.ConfigOf[bulkhead.Config](s).Lease > 0 || pipeline.ConfigOf[adaptive.Config](s).Lease > 0
+	lease := mechanisms.Facts(s.Kind()).Lease
+	return lease != nil && lease(s.Config) > 0
 }
 
 // match returns the cells of the step that is step i of another plan as well, nil
@@ -258,14 +268,14 @@ func (c *StepCells) configure(plan *pipeline.Plan, i int) (all CellEvents) {
 // emit emits the changes. A listener may call back, so the caller holds no lock.
 func (e cellEvents) emit() {
 	if p := e.configured; p != nil {
-		p.Emit(decision.Configured, &Event{At: e.now, Policy: p.name, Kind: decision.Configured, RetryAfter: -1})
+		p.Emit(decision.Configured, &api.Event{At: e.now, Policy: p.name, Kind: decision.Configured, RetryAfter: -1})
 		return
 	}
 	if e.evicts {
 		e.step.evicted(e.now)
 	}
 	if e.full {
-		e.step.emit(&Event{At: e.now, Key: e.key, Kind: decision.Full, RetryAfter: -1})
+		e.step.emit(&api.Event{At: e.now, Key: e.key, Kind: decision.Full, RetryAfter: -1})
 	}
 	for _, x := range e.changes {
 		e.step.changed(e.key, x)
@@ -280,8 +290,8 @@ func (c *StepCells) changed(key string, x change) {
 }
 
 // event returns the event of an effect.
-func (x change) event() Event {
-	e := Event{At: x.Permit.Mark, Reason: x.Reason}
+func (x change) event() api.Event {
+	e := api.Event{At: x.Permit.Mark, Reason: x.Reason}
 	if x.Kind == reducer.Lapse {
 		e.Kind, e.RetryAfter = decision.Lapse, -1
 	} else {
@@ -294,7 +304,7 @@ func (x change) event() Event {
 // evicted emits the keys that lost their cells.
 func (c *StepCells) evicted(now clock.Mark) {
 	for _, key := range c.cells.Evicted() {
-		c.emit(&Event{At: now, Key: key, Kind: decision.Evicted, RetryAfter: -1})
+		c.emit(&api.Event{At: now, Key: key, Kind: decision.Evicted, RetryAfter: -1})
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sluice-go/sluice/api"
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/pipeline"
@@ -110,7 +111,7 @@ func (r *run) inject(now clock.Mark) {
 // injected makes the error of an attempt that the chaos step ended the result of the call
 // so far.
 func (r *run) injected(d *decision.Decision) {
-	r.last, r.returnValue = r.p.API.Injected(r.p.name, d.Step, d.Outcome, max(0, d.RetryAfter)), false
+	r.last, r.returnValue = &api.InjectedError{Policy: r.p.name, Step: d.Step, Result: d.Outcome, After: max(0, d.RetryAfter)}, false
 }
 
 // giveUp ends a call whose caller cancelled while no function was running on its
@@ -173,7 +174,7 @@ func (r *run) soft(now clock.Mark) {
 			return
 		}
 		*warned |= 1 << i
-		e := Event{Kind: decision.Timeout, Step: r.layout.plan.StepName(i), Attempt: r.call.NumberOf(k), Soft: true}
+		e := api.Event{Kind: decision.Timeout, Step: r.layout.plan.StepName(i), Attempt: r.call.NumberOf(k), Soft: true}
 		r.p.report(&e, r.ctx, &r.request, r.began, max(r.began, at))
 	})
 }

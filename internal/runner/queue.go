@@ -150,9 +150,9 @@ func (q *queue) fired() { q.armed = clock.Always }
 func (q *queue) rearm(c cell.Cell) {
 	at := clock.Never
 	if q.waiting > 0 {
-		at = c.Wake()
+		at = c.Due().Wake
 	} else if q.ends {
-		at = c.Ends()
+		at = c.Due().Ends
 		if at != clock.Never && breaker.CoreOf(c) != nil {
 			at = at.Add(1) // a probe may report at that very mark
 		}
@@ -202,7 +202,7 @@ func (g *guarded) catchUp(now clock.Mark) {
 		return
 	}
 	for g.busy() {
-		at := g.cell.Wake()
+		at := g.cell.Due().Wake
 		if at > now {
 			return
 		}

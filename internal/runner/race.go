@@ -138,11 +138,11 @@ func (t *try) dispose() {
 	defer t.session.release()
 	switch {
 	case t.how == panicked:
-		t.owner.p.API.Panicked(t.owner.p.name, t.number, t.crash, t.stack)
+		t.owner.p.AttemptPanicked(t.owner.p.name, t.number, t.crash, t.stack)
 	case t.how == succeeded && t.owner.discard != nil:
 		defer func() {
 			if crash := recover(); crash != nil {
-				t.owner.p.API.Panicked(t.owner.p.name, t.number, crash, debug.Stack())
+				t.owner.p.AttemptPanicked(t.owner.p.name, t.number, crash, debug.Stack())
 			}
 		}()
 		t.owner.discard(t.value)
@@ -253,9 +253,7 @@ func (r *run) settleTry(t *try) {
 	outcome, hasRetryAfter, after, err := r.outcome(t.value, t.err)
 	if r.p.Delay != nil && r.layout.plan.RetryIndex() >= 0 {
 		r.judged = outcome
-		ended := r.p.NewInfo(t.number, err, r.began)
-		ended.Hedge = t.hedge
-		hasRetryAfter, after = r.p.Delayed(r.ctx, ended, outcome, hasRetryAfter, after)
+		hasRetryAfter, after = r.p.Delayed(r.ctx, t.number, t.hedge, err, r.began, outcome, hasRetryAfter, after)
 	}
 	r.judging, r.asked = false, nil
 	if outcome == reducer.Cancelled && r.ctx.Err() != nil {
@@ -284,7 +282,7 @@ func (r *run) settleCrash(t *try) {
 	if t.how == exited {
 		runtime.Goexit()
 	}
-	r.p.API.Panicked(r.p.name, t.number, t.crash, t.stack)
+	r.p.AttemptPanicked(r.p.name, t.number, t.crash, t.stack)
 	panic(t.crash)
 }
 

@@ -40,7 +40,7 @@ type session struct {
 	number   uint32 // of an attempt of a hedged call, else 0
 	hedge    bool
 	leases   leases
-	info     *Info // nil for none
+	info     *info // nil for none
 
 	mu       sync.Mutex
 	places   []kept // that release returns

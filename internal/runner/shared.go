@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"weak"
 
+	"github.com/sluice-go/sluice/api"
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/internal/durations"
@@ -55,14 +56,14 @@ func (m *members) Hears(k decision.Kind) bool {
 }
 
 // emit emits an event of a cell at every pipeline that has it.
-func (m *members) emit(e *Event) {
+func (m *members) emit(e *api.Event) {
 	for _, x := range m.all() {
 		x.emit(*e)
 	}
 }
 
 // emit emits an event of a cell under the names of the pipeline and its step.
-func (x *member) emit(e Event) {
+func (x *member) emit(e api.Event) {
 	if p := x.get(); p != nil {
 		e.Policy, e.Step = p.name, x.step
 		p.Emit(e.Kind, &e)

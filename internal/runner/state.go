@@ -1,45 +1,22 @@
 package runner
 
 import (
-	"time"
-
+	"github.com/sluice-go/sluice/api"
 	"github.com/sluice-go/sluice/clock"
-	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/keyed"
-	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/mechanism"
+	"github.com/sluice-go/sluice/core/mechanisms"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/internal/durations"
 	"github.com/sluice-go/sluice/internal/keyedcells"
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// StepState mirrors the StepState of the public package.
-type StepState struct {
-	Step      string
-	Kind      pipeline.Kind
-	Keys      int
-	Used      int
-	InUse     int
-	Evictions uint64
-	Shared    uint64
-	Unblocked uint64
-	Bytes     uint64
-	Waiting   int
-	Waits     uint64
-	Waited    time.Duration
-	WaitTimes [durations.Ranges]uint64
-	Mode      string
-	Free      uint32
-	Counted   bool
-	Text      string
-	Cell      CellState
-}
-
 // State returns the state of the steps that have one, in order.
-func (p *Pipeline) State() []StepState {
+func (p *Pipeline) State() []api.StepState {
 	l := p.layout.Load()
 	now := p.Now()
-	var states []StepState
+	var states []api.StepState
 	for i, c := range l.steps {
 		if c != nil {
 			states = append(states, c.state(l.plan.Step(i), l.at[i].waits.Snapshot(), now))
@@ -48,8 +25,8 @@ func (p *Pipeline) State() []StepState {
 	return states
 }
 
-func (c *StepCells) state(s pipeline.Step, waits durations.Snapshot, now clock.Mark) StepState {
-	state := StepState{Step: s.Name, Kind: s.Kind(), Waits: waits.Count(), Waited: waits.Sum, WaitTimes: waits.Counts}
+func (c *StepCells) state(s pipeline.Step, waits durations.Snapshot, now clock.Mark) api.StepState {
+	state := api.StepState{Step: s.Name, Kind: s.Kind(), Waits: waits.Count(), Waited: waits.Sum, WaitTimes: waits.Counts}
 	b := c.one
 	if b == nil {
 		c.countKeys(&state, now)
@@ -57,7 +34,7 @@ func (c *StepCells) state(s pipeline.Step, waits durations.Snapshot, now clock.M
 	}
 	state.Cell = b.State(now)
 	state.Waiting, state.Text = state.Cell.Waiting, state.Cell.Text
-	if _, ok := s.Config.(breaker.Config); ok {
+	if mechanisms.Row(s.Kind()).Traits.Has(mechanism.Modes) {
 		state.Mode = state.Cell.Mode.String()
 	} else {
 		state.Free, state.Counted = state.Cell.Free, true
@@ -66,7 +43,7 @@ func (c *StepCells) state(s pipeline.Step, waits durations.Snapshot, now clock.M
 }
 
 // countKeys counts the cells of a step with keys. It visits all of them.
-func (c *StepCells) countKeys(state *StepState, now clock.Mark) {
+func (c *StepCells) countKeys(state *api.StepState, now clock.Mark) {
 	counts := c.cells.Counts()
 	state.Keys, state.InUse = int(counts.Keys), int(counts.Held)
 	state.Evictions, state.Shared, state.Unblocked, state.Bytes = counts.Evictions, counts.Shared, counts.Unblocked, counts.Bytes
@@ -80,55 +57,46 @@ func (c *StepCells) countKeys(state *StepState, now clock.Mark) {
 	})
 }
 
-// LimitState mirrors the LimitState of the public package.
-type LimitState struct {
-	Step int
-	Free uint32
-	Next time.Duration
-	Full time.Duration
+// Limits appends, for every limit step in order, the state of the cell that a request belongs
+// to. It takes nothing and creates no cell.
+func (p *Pipeline) Limits(q *api.Request, dst []api.LimitState) []api.LimitState {
+	return p.layout.Load().limits(q, p.Now(), dst)
 }
 
-// Limits calls f with the state of every limit step of the cell that a request
-// belongs to, in order. It takes nothing and creates no cell.
-func (p *Pipeline) Limits(q *Request, f func(LimitState)) { p.layout.Load().limits(q, p.Now(), f) }
-
-func (l *binding) limits(q *Request, now clock.Mark, f func(LimitState)) {
+func (l *binding) limits(q *api.Request, now clock.Mark, dst []api.LimitState) []api.LimitState {
 	var omits uint16
 	if l.plan.Conditional() {
-		applies := l.plan.ConditionsBy(q.lookup)
+		applies := l.plan.ConditionsBy(attributes(q))
 		omits = applies.Omits()
 	}
 	for i := range l.plan.Len() {
 		if omits&(1<<i) != 0 {
 			continue
 		}
-		c, config := l.steps[i], pipeline.ConfigOf[limiter.Config](l.plan.Step(i))
-		if config.Count == 0 || l.plan.Settings(i).Missing == pipeline.MissingSkip && c.missing(q.lookup) {
+		c, all := l.steps[i], l.quotas[i]
+		if all == 0 || l.plan.Settings(i).Missing == pipeline.MissingSkip && c.missing(attributes(q)) {
 			continue
 		}
-		all := config.Count
-		if config.Algorithm == limiter.TokenBucket {
-			all = config.AtOnce()
-		}
-		state := LimitState{Step: i, Free: all}
+		state := api.LimitState{Step: i, Free: all}
 		if next, full, ok := c.room(q, all, now); ok {
 			state.Free = next.Free
 			state.Next, _ = next.RetryAfter(now)
 			state.Full, _ = full.RetryAfter(now)
 		}
-		f(state)
+		dst = append(dst, state)
 	}
+	return dst
 }
 
 // room says when one permit, and when all of them, are free in the cell that a
 // request belongs to; ok is false where it has none.
-func (c *StepCells) room(q *Request, all uint32, now clock.Mark) (next, full reducer.Answer, ok bool) {
+func (c *StepCells) room(q *api.Request, all uint32, now clock.Mark) (next, full reducer.Answer, ok bool) {
 	one, whole := reducer.Action{Kind: reducer.Peek, Cost: 1}, reducer.Action{Kind: reducer.Peek, Cost: all}
 	if c.one != nil {
 		next, full = c.one.peek(one, whole, now)
 		return next, full, true
 	}
-	key, _ := keyed.Join(c.per, q.lookup)
+	key, _ := keyed.Join(c.per, attributes(q))
 	if answer, blocked := c.blocks.answer(key, now); blocked {
 		return answer, answer, true
 	}

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sluice-go/sluice/api"
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -30,7 +31,7 @@ var released = new(Phases)
 type Phases struct {
 	fast    fastPath
 	run     *run // nil on the fast path
-	request Request
+	request api.Request
 	// layout and admitted, the plan of the call and the mark at which it was admitted, do not
 	// change before free, and neither does request.
 	layout   *binding
@@ -43,13 +44,13 @@ func (s *Phases) free() {
 	l := &s.fast
 	l.ctx, l.pipeline, l.layout, l.attempt, l.traced, l.changes = nil, nil, nil, nil, nil, nil
 	l.entered, l.held, l.open, l.effects, l.refused = 0, 0, false, false, false
-	s.run, s.request, s.layout = nil, Request{}, nil
+	s.run, s.request, s.layout = nil, api.Request{}, nil
 	phasesPool.Put(s)
 }
 
 // Begin takes a call through the steps of the plan. The call that it admits is for one
 // Call.Admitted.
-func (p *Pipeline) Begin(ctx context.Context, q *Request) (*Phases, error) {
+func (p *Pipeline) Begin(ctx context.Context, q *api.Request) (*Phases, error) {
 	s := phasesPool.Get().(*Phases)
 	s.request = *q
 	l := &s.fast
@@ -126,14 +127,15 @@ func (c *Call) Context() context.Context {
 	return c.ctx
 }
 
-// Limits is that of the pipeline for the request of the call, at the mark at which it was
-// admitted. It calls nothing after Done.
-func (c *Call) Limits(f func(LimitState)) {
+// Limits appends the states of Pipeline.Limits for the request of the call, at the mark at
+// which it was admitted. After Done it appends nothing.
+func (c *Call) Limits(dst []api.LimitState) []api.LimitState {
 	c.readers.Add(1)
 	defer c.readers.Add(-1)
 	if s := c.phases.Load(); s != nil {
-		s.layout.limits(&s.request, s.admitted, f)
+		return s.layout.limits(&s.request, s.admitted, dst)
 	}
+	return dst
 }
 
 // free returns to the pool what Limits does not read. A reader that comes later finds nothing,

@@ -5,16 +5,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-go/sluice/api"
 	"github.com/sluice-go/sluice/core/condition"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
 )
-
-// silent is an API of pipelines whose calls have no errors.
-type silent struct{ API }
-
-func (silent) TimedOut(string, string, error) error { return nil }
-func (silent) ListenerPanicked(any, []byte)         {}
 
 // TestVariants: a call has a fast path by the steps that apply to it, and clients cannot have
 // more than so many variants made.
@@ -31,12 +26,12 @@ func TestVariants(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := New("p", &Settings{API: silent{}}, new(Mechanisms))
+	p := New("p", &Settings{}, new(Mechanisms))
 	if _, err := p.Configure(plan, nil); err != nil {
 		t.Fatal(err)
 	}
 	enter := func(mask int) (entered bool, asked int) {
-		q := Request{Lookup: func(attribute string) string {
+		q := api.Request{Lookup: func(attribute string) string {
 			if n, _ := strconv.Atoi(attribute[len("header:"):]); mask&(1<<n) != 0 {
 				return "1"
 			}

@@ -12,7 +12,7 @@ import (
 
 // past is a state that later steps must not have touched, with its encoding.
 type past[S any] struct {
-	cell    reducer.Cell[S]
+	cell    reducer.Values[S]
 	state   S
 	encoded []byte
 }
@@ -46,13 +46,13 @@ func (r *runner[S]) step(t *testing.T, where string, a reducer.Action) reducer.E
 	if err != nil {
 		t.Fatalf("%s: G9: %v", where, err)
 	}
-	for name, s := range map[string]S{"a clone": r.cell.Clone(r.state), "a decoded state": decoded} {
+	for name, s := range map[string]*S{"the state that no step cloned": &r.lived, "a decoded state": &decoded} {
 		var out reducer.Out
-		answer := r.cell.Step(&s, a, r.now, &out)
+		answer := r.cell.Step(s, a, r.now, &out)
 		if answer != effects.Answer || !slices.Equal(out, effects.Others) {
 			t.Fatalf("%s: Step on %s: %v %v, Reduce: %v", where, name, answer, out, effects)
 		}
-		if !bytes.Equal(after, r.cell.AppendState(nil, s)) {
+		if !bytes.Equal(after, r.cell.Encode(nil, s)) {
 			t.Fatalf("%s: Step on %s leads to another state than Reduce", where, name)
 		}
 	}
@@ -64,7 +64,7 @@ func (r *runner[S]) step(t *testing.T, where string, a reducer.Action) reducer.E
 }
 
 // holds checks what is true of every state.
-func holds[S any](t *testing.T, where string, cell reducer.Cell[S], s S, now clock.Mark) {
+func holds[S any](t *testing.T, where string, cell reducer.Values[S], s S, now clock.Mark) {
 	t.Helper()
 	if err := cell.Check(s); err != nil {
 		t.Fatalf("%s: Check: %v", where, err)
@@ -85,7 +85,7 @@ func holds[S any](t *testing.T, where string, cell reducer.Cell[S], s S, now clo
 const serveLimit = 1_000
 
 // pass processes what is due at the mark, as a cell's owner does: ends, then the queue.
-func pass[S any](cell reducer.Cell[S], s *S, now clock.Mark, out *reducer.Out) {
+func pass[S any](cell reducer.Values[S], s *S, now clock.Mark, out *reducer.Out) {
 	cell.Step(s, reducer.Action{Kind: reducer.Tick}, now, out)
 	for range serveLimit {
 		if cell.Step(s, reducer.Action{Kind: reducer.Serve}, now, out).Verdict != reducer.Done {
@@ -95,7 +95,7 @@ func pass[S any](cell reducer.Cell[S], s *S, now clock.Mark, out *reducer.Out) {
 }
 
 // progress checks G4: after a tick and serving, the next wake is later.
-func progress[S any](t *testing.T, where string, cell reducer.Cell[S], s S, now clock.Mark) {
+func progress[S any](t *testing.T, where string, cell reducer.Values[S], s S, now clock.Mark) {
 	t.Helper()
 	s = cell.Clone(s)
 	var out reducer.Out
@@ -107,7 +107,7 @@ func progress[S any](t *testing.T, where string, cell reducer.Cell[S], s S, now 
 
 // spurious checks G5 and G6 for a tick before the next wake, and that a peek
 // changes nothing: neither has effects, and no later step answers differently.
-func spurious[S any](t *testing.T, where string, cell reducer.Cell[S], s S, now clock.Mark) {
+func spurious[S any](t *testing.T, where string, cell reducer.Values[S], s S, now clock.Mark) {
 	t.Helper()
 	wake, ok := cell.NextWake(s)
 	if ok && wake <= now {
@@ -130,7 +130,7 @@ func spurious[S any](t *testing.T, where string, cell reducer.Cell[S], s S, now 
 }
 
 // same checks that no action distinguishes the states.
-func same[S any](t *testing.T, where string, cell reducer.Cell[S], s, other S, now clock.Mark) {
+func same[S any](t *testing.T, where string, cell reducer.Values[S], s, other S, now clock.Mark) {
 	t.Helper()
 	for kind := reducer.Acquire; kind <= reducer.Reset; kind++ {
 		if kind == reducer.Peek || kind == reducer.Tick {

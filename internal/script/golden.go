@@ -35,7 +35,7 @@ func (g *goldens) unused(t *testing.T) {
 }
 
 // check compares the state with the golden file, and decodes damaged copies of it.
-func check[S any](t *testing.T, g *goldens, name string, cell reducer.Cell[S], s S, now clock.Mark) string {
+func check[S any](t *testing.T, g *goldens, name string, cell reducer.Values[S], s S, now clock.Mark) string {
 	t.Helper()
 	encoded := cell.AppendState(nil, s)
 	path := g.path(name)
@@ -72,7 +72,7 @@ const maxFlips = 20_000
 // damage decodes the golden bytes cut short at every length, with bytes left
 // over, and with every bit flipped. There is an error that wraps
 // reducer.ErrEncoding, or a state that holds up.
-func damage[S any](t *testing.T, path string, cell reducer.Cell[S], golden []byte) {
+func damage[S any](t *testing.T, path string, cell reducer.Values[S], golden []byte) {
 	t.Helper()
 	for n := range golden {
 		if _, err := cell.DecodeState(golden[:n]); !errors.Is(err, reducer.ErrEncoding) {
@@ -88,7 +88,7 @@ func damage[S any](t *testing.T, path string, cell reducer.Cell[S], golden []byt
 	for n := 0; n < 8*len(golden); n += step {
 		flipped := bytes.Clone(golden)
 		flipped[n/8] ^= 1 << (n % 8)
-		if err := Decodes(cell, flipped); err != nil {
+		if err := Decodes(cell.Cell, flipped); err != nil {
 			t.Fatalf("%s: bit %d of byte %d flipped: %v", path, n%8, n/8, err)
 		}
 	}
@@ -97,7 +97,8 @@ func damage[S any](t *testing.T, path string, cell reducer.Cell[S], golden []byt
 // Decodes returns an error when the decoder neither refuses the bytes with
 // reducer.ErrEncoding nor gives a state that passes Check, has these bytes as its
 // encoding and works.
-func Decodes[S any](cell reducer.Cell[S], src []byte) error {
+func Decodes[S any](machine reducer.Cell[S], src []byte) error {
+	cell := reducer.ValuesOf(machine)
 	s, err := cell.DecodeState(src)
 	if err != nil {
 		if !errors.Is(err, reducer.ErrEncoding) {
@@ -116,7 +117,7 @@ func Decodes[S any](cell reducer.Cell[S], src []byte) error {
 
 // works returns an error when a state does not pass Check any more while all that
 // waits in it is served or ends, and after a reset.
-func works[S any](cell reducer.Cell[S], s S) error {
+func works[S any](cell reducer.Values[S], s S) error {
 	var now clock.Mark
 	var out reducer.Out
 	for range serveLimit {

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"bytes"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -47,8 +48,9 @@ func Run[S any](t *testing.T, folder string, spec Spec[S]) {
 type runner[S any] struct {
 	spec    Spec[S]
 	golden  *goldens
-	cell    reducer.Cell[S]
+	cell    reducer.Values[S]
 	state   S
+	lived   S // state, stepped in place from the beginning on, as a driver does
 	now     clock.Mark
 	got     map[uint64]got
 	history []past[S]
@@ -87,14 +89,15 @@ func (r *runner[S]) directive(t *testing.T, d *datadriven.TestData) string {
 
 func (r *runner[S]) begin(t *testing.T, a *Args) string {
 	r.now = a.Mark("at", 0)
-	cell, err := r.spec.New(a)
+	machine, err := r.spec.New(a)
 	a.Close()
 	if err != nil {
 		return "error: " + err.Error() + "\n"
 	}
 	r.aliasing(t)
-	r.cell, r.state, r.got = cell, cell.Init(r.now), map[uint64]got{}
-	r.twin = twin[S]{state: cell.Init(r.now.Add(later)), got: map[uint64]got{}, alive: movable(r.now)}
+	r.cell = reducer.ValuesOf(machine)
+	r.state, r.lived, r.got = r.cell.Init(r.now), r.cell.Init(r.now), map[uint64]got{}
+	r.twin = twin[S]{state: r.cell.Init(r.now.Add(later)), got: map[uint64]got{}, alive: movable(r.now)}
 	holds(t, a.where, r.cell, r.state, r.now)
 	if !r.cell.Fresh(r.state, r.now) {
 		a.Fail("the first state is not fresh")
@@ -104,17 +107,22 @@ func (r *runner[S]) begin(t *testing.T, a *Args) string {
 
 func (r *runner[S]) configure(t *testing.T, a *Args) string {
 	r.now = a.Mark("at", r.now)
-	cell, err := r.spec.New(a)
+	machine, err := r.spec.New(a)
 	a.Close()
 	if err != nil {
 		return "error: " + err.Error() + "\n"
 	}
+	next := reducer.ValuesOf(machine)
 	var out reducer.Out
 	r.remember()
-	r.state = cell.Adopt(r.cell.Clone(r.state), r.cell, r.now, &out)
+	r.state = next.Adopt(r.state, r.cell.Cell, r.now, &out)
 	var unused reducer.Out
-	r.twin.state = cell.Adopt(r.cell.Clone(r.twin.state), r.cell, r.now.Add(later), &unused)
-	r.cell = cell
+	r.twin.state = next.Adopt(r.twin.state, r.cell.Cell, r.now.Add(later), &unused)
+	next.Inherit(&r.lived, r.cell.Cell, r.now, &unused)
+	r.cell = next
+	if !bytes.Equal(r.cell.Encode(nil, &r.lived), r.cell.Encode(nil, &r.state)) {
+		a.Fail("the state that no step cloned is configured to another state")
+	}
 	holds(t, a.where, r.cell, r.state, r.now)
 	return strings.Join(append(r.others(out), r.line()), "; ") + "\n"
 }

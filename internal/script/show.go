@@ -9,7 +9,7 @@ import (
 func (r *runner[S]) answer(action reducer.Action, a reducer.Answer) string {
 	text := string(explore.AppendAnswer(nil, action.Kind, a))
 	if action.Kind == reducer.Reserve && a.Verdict == reducer.Admit && r.spec.Permit != nil {
-		text += r.spec.Permit(r.cell, r.state, a.Permit, r.now)
+		text += r.spec.Permit(r.cell.Cell, r.state, a.Permit, r.now)
 	}
 	return text
 }

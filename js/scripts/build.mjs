@@ -34,7 +34,7 @@ const inlined = (textOf, contentsOf) => ({
 /** Text that compresses like the module. */
 const inline = inlined(
   textOf,
-  (text, bytes) => `import { bytesOf } from './bytes.js';
+  (text, bytes) => `import { bytesOf } from './engine/bytes.js';
     export default bytesOf(${text}, ${bytes.length}, ${digest(bytes)});`,
 );
 
@@ -145,14 +145,15 @@ async function makeTranslated(format, contents) {
 }
 
 /** Entries that work on any pipeline, and have none of the core. */
-const FRAMEWORKS = ['express', 'fastify', 'koa', 'hono', 'fetch-handler', 'opentelemetry', 'yaml', 'trace'];
+const SERVERS = ['express', 'fastify', 'koa', 'hono', 'fetch-handler'];
+const ON_PIPELINES = ['opentelemetry', 'yaml', 'trace'];
 
 await rm(dist, { recursive: true, force: true });
 await mkdir(`${dist}/cjs/types`, { recursive: true });
 await writeFile(`${dist}/cjs/types/package.json`, '{"type":"commonjs"}\n');
 await cp(`${wasm}core.wasm`, `${dist}/core.wasm`);
 const textual = (bytes) => `bytesOf(${JSON.stringify(textOf(bytes))}, ${bytes.length}, ${digest(bytes)})`;
-const translated = `import { bytesOf } from './bytes.js'; ${await translate(`${wasm}core.wasm`, textual)}`;
+const translated = `import { bytesOf } from './engine/bytes.js'; ${await translate(`${wasm}core.wasm`, textual)}`;
 for (const format of ['esm', 'cjs']) {
   await make('core', format, [inline]);
   await make('simulator', format, [inline]);
@@ -160,7 +161,8 @@ for (const format of ['esm', 'cjs']) {
   await make('entry/js', format, [shared]);
   await make('testing', format, [onTranslated, shared], 'testing-js');
   for (const entry of ['entry/inline', 'slim', 'testing']) await make(entry, format, [inline, shared]);
-  for (const entry of FRAMEWORKS) await make(entry, format, [shared]);
+  for (const entry of SERVERS) await make(`servers/${entry}`, format, [shared], entry);
+  for (const entry of ON_PIPELINES) await make(entry, format, [shared]);
   await make('entry/node', format, [base64, shared]);
   for (const entry of ['entry/limiter', 'entry/token-bucket', 'entry/breaker', 'entry/retry']) {
     await make(entry, format, [inline]);
@@ -185,7 +187,7 @@ for (const [name, ...files] of [
   ['token bucket', 'entry/token-bucket.js'],
   ['breaker', 'entry/breaker.js'],
   ['retry', 'entry/retry.js'],
-  ...FRAMEWORKS.map((name) => [name, `${name}.js`]),
+  ...[...SERVERS, ...ON_PIPELINES].map((name) => [name, `${name}.js`]),
   ['core.wasm', 'core.wasm'],
 ]) {
   console.log(`${name.padEnd(20)}${String(await gzipped(...files)).padStart(8)} bytes gzipped`);

@@ -1,6 +1,6 @@
 /**
  * Bytes as text that compresses like the bytes: each byte value is one character or two, so that equal bytes
- * stay equal characters. The 88 most frequent values are one character, the others two. ../src/bytes.ts reads
+ * stay equal characters. The 88 most frequent values are one character, the others two. ../src/engine/bytes.ts reads
  * it. The characters need no escape in a string.
  */
 

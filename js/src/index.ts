@@ -1,8 +1,25 @@
 // What the package exports. Values are in core.ts, which all entries share.
 
-export type { Backoff, Jitter } from './backoff.js';
-export type { BreakerPass, CircuitBreaker, CircuitBreakerOptions } from './breaker.js';
-export type { Bulkhead, BulkheadOptions, Permit } from './bulkhead.js';
+export type { Listener } from './base/emitter.js';
+export type { PolicyErrorCode, Problem } from './base/errors.js';
+export type { Snapshot } from './base/snapshot.js';
+export type * from './base/types.js';
+export type * from './base/values.js';
+export type { BreakerPass, CircuitBreaker, CircuitBreakerOptions } from './cells/breaker.js';
+export type { Bulkhead, BulkheadOptions, Permit } from './cells/bulkhead.js';
+export type { KeyCounts, KeyedOptions, KeyedRateLimiter, KeyedRateLimiterOptions } from './cells/keyed.js';
+export type {
+  CircuitBreakerFactory,
+  KeyedCircuitBreaker,
+  KeyedCircuitBreakerOptions,
+} from './cells/keyed-breaker.js';
+export type { BulkheadFactory, KeyedBulkhead, KeyedBulkheadOptions } from './cells/keyed-bulkhead.js';
+export type { KeyedCallOptions, KeyedSettings } from './cells/keyed-cells.js';
+export type {
+  RateLimiter,
+  RateLimiterOptions,
+} from './cells/limiter.js';
+export type { RateLimiterFactory } from './cells/rate-limiter.js';
 export {
   bulkhead,
   circuitBreaker,
@@ -24,34 +41,26 @@ export {
   timeout,
   wrap,
 } from './core.js';
-export type { Listener } from './emitter.js';
-export type { InstanceOption, MemoryUsage } from './engine.js';
-export type { PolicyErrorCode, Problem } from './errors.js';
-export type { FetchOptions, ResilientFetch } from './fetch.js';
-export type { Hedge } from './hedge.js';
-export type { KeyCounts, KeyedOptions, KeyedRateLimiter, KeyedRateLimiterOptions } from './keyed.js';
+export type { MemoryUsage } from './engine/engine.js';
+export type * from './generated/settings.js';
 export type {
-  CircuitBreakerFactory,
-  KeyedCircuitBreaker,
-  KeyedCircuitBreakerOptions,
-} from './keyed-breaker.js';
-export type { BulkheadFactory, KeyedBulkhead, KeyedBulkheadOptions } from './keyed-bulkhead.js';
-export type { KeyedCallOptions, KeyedSettings } from './keyed-cells.js';
-export type { Attributes } from './keys.js';
-export type { BlockOptions, BlockTime, RateLimiter, RateLimiterOptions, WarmUpOptions } from './limiter.js';
-export type { PipelinePass } from './pass.js';
-export type { Pipeline } from './pipeline.js';
-export type { PipelineCallOptions, PipelineOptions, ResultHooks } from './pipeline-options.js';
-export type { Source } from './plan.js';
+  AdaptiveSettings as AdaptiveOptions,
+  ChaosSettings as ChaosOptions,
+  LimitBlock as BlockOptions,
+  LimitWarmUp as WarmUpOptions,
+} from './generated/settings.js';
+export type { FetchOptions, ResilientFetch } from './http/fetch.js';
+export type { PipelineCallOptions } from './pipeline/call-options.js';
+export type { Hedge } from './pipeline/hedge.js';
+export type { Attributes } from './pipeline/keys.js';
+export type { PipelineOptions, ResultHooks } from './pipeline/options.js';
+export type { PipelinePass } from './pipeline/pass.js';
+export type { Pipeline } from './pipeline/pipeline.js';
+export type { Source } from './pipeline/plan.js';
 export type {
-  AdaptiveOptions,
-  Attribute,
   BulkheadStepOptions,
-  ChaosOptions,
   Condition,
   ConditionCase,
-  Cost,
-  CostAttribute,
   CountedOutcome,
   Defaults,
   ExtendingPolicy,
@@ -59,7 +68,6 @@ export type {
   HttpClass,
   Imported,
   LimitOptions,
-  Methods,
   PassingPolicy,
   Policy,
   PolicyDocument,
@@ -69,11 +77,8 @@ export type {
   SteppedPolicy,
   StepSettings,
   Use,
-} from './policy.js';
-export type { RateLimiterFactory } from './rate-limiter.js';
-export type { Budget, Retry, RetryOptions } from './retry-options.js';
-export type { Snapshot } from './snapshot.js';
-export type { BulkheadCounts, PipelineStep } from './step.js';
-export type { Timeout, TimeoutOptions } from './timeout.js';
-export type * from './types.js';
-export type { Runs, Wrapped } from './wrap.js';
+} from './pipeline/policy.js';
+export type { Retry, RetryOptions } from './pipeline/retry-options.js';
+export type { BulkheadCounts, PipelineStep } from './pipeline/step.js';
+export type { Timeout, TimeoutOptions } from './pipeline/timeout.js';
+export type { Runs, Wrapped } from './pipeline/wrap.js';

@@ -1,9 +1,9 @@
 // Metrics and span events of OpenTelemetry, by its API package alone: without an SDK they cost nothing.
 
 import { type Attributes, type MeterProvider, metrics, trace } from '@opentelemetry/api';
-import type { Observable } from './observable.js';
-import type { Pipeline } from './pipeline.js';
-import type { Decision } from './types.js';
+import type { Observable } from './base/observable.js';
+import type { Decision } from './base/types.js';
+import type { Pipeline } from './pipeline/pipeline.js';
 
 /** What is told to OpenTelemetry. */
 export interface TelemetryOptions {

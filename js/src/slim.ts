@@ -1,7 +1,7 @@
 // The package without the module: the caller brings it.
 
 import { PolicyError, start } from './core.js';
-import { instancesOf } from './instances.js';
+import { instancesOf } from './engine/instances.js';
 
 export * from './index.js';
 

@@ -2,7 +2,7 @@
 
 import '@sluice/core';
 import { x } from './core.js';
-import { use } from './engine.js';
+import { use } from './engine/engine.js';
 
 // Built, this file has views of its own of the module that the entry has made, and which is begun.
 use(() => ({ exports: { ...x, _initialize: undefined } }), undefined as never);

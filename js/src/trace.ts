@@ -1,11 +1,11 @@
 // Records what calls bring and what is decided about them, for `sluice replay`, `explain`, `diff` and `eval`.
 
-import { checkNames, wrongArgument } from './checks.js';
-import { durationText } from './durations.js';
-import { once } from './guard.js';
+import { checkNames, wrongArgument } from './base/checks.js';
+import { durationText } from './base/durations.js';
+import { once } from './base/guard.js';
+import type { Recording, Traced, Tracer } from './pipeline/recording.js';
 import { type Log, Pipe } from './tracing/recorder.js';
 import { hasher, type Redact } from './tracing/redact.js';
-import type { Recording, Traced, Tracer } from './tracing.js';
 
 export type { Redact } from './tracing/redact.js';
 

@@ -1,7 +1,7 @@
 // Policies in YAML, where the package `yaml` is installed.
 
 import { parseDocument } from 'yaml';
-import type { Policy, PolicyDocument } from './policy.js';
+import type { Policy, PolicyDocument } from './pipeline/policy.js';
 
 /**
  * Reads a policy document, or the body of one policy, in YAML 1.2, for `pipeline`, `policy`, `resilientFetch` and

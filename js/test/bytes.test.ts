@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 // @ts-expect-error a script
 import { ALPHABET, digest, textOf } from '../scripts/text.mjs';
-import { bytesOf } from '../src/bytes.js';
+import { bytesOf } from '../src/engine/bytes.js';
 
 const folder = new URL('../../wasm/', import.meta.url);
 const modules = readdirSync(folder).filter((name) => name.endsWith('.wasm'));

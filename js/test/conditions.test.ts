@@ -1,12 +1,12 @@
 import { BlockList } from 'node:net';
 import { expect, test } from 'vitest';
-import { belongs } from '../src/conditions.js';
-import { credentialOf, trimmed } from '../src/credentials.js';
+import { clientOf, lies, prefixOf } from '../src/base/prefixes.js';
 import { type Attributes, policy } from '../src/index.js';
-import type { Policy } from '../src/policy.js';
-import { clientOf, lies, prefixOf } from '../src/prefixes.js';
+import { belongs } from '../src/pipeline/conditions.js';
+import { credentialOf, trimmed } from '../src/pipeline/credentials.js';
+import type { Policy } from '../src/pipeline/policy.js';
 import { bytesOf } from '../src/reader/bytes.js';
-import { attributesOf } from '../src/server/attributes.js';
+import { attributesOf } from '../src/servers/attributes.js';
 import { virtualClock } from '../src/testing/virtual-clock.js';
 
 const calls = (body: Policy) => policy(body, { clock: virtualClock() });

@@ -12,7 +12,7 @@ const { outputFiles } = await build({
     contents: `
       export * from './src/entry/inline.js';
       export { virtualClock } from './src/testing/virtual-clock.js';
-      export { durationText, nanosecondsOf } from './src/durations.js';`,
+      export { durationText, nanosecondsOf } from './src/base/durations.js';`,
     resolveDir: root,
   },
   plugins: [

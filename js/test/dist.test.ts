@@ -105,7 +105,9 @@ describe.skipIf(!built)('dist', () => {
     const plain = node(type, code);
     expect(plain).toMatch(/at RateLimiter\.execute \(.*(core|inline|node)\.c?js:\d/);
     expect(plain).toContain("RateLimiter { name: 'limit', free: 0 }");
-    expect(node(type, code, '--enable-source-maps')).toMatch(/at RateLimiter\.execute \(.*src\/cell\.ts:\d/);
+    expect(node(type, code, '--enable-source-maps')).toMatch(
+      /at RateLimiter\.execute \(.*src\/cells\/cell\.ts:\d/,
+    );
   });
 
   // An uncaught error prints the line that threw it, its stack and its properties.
@@ -130,7 +132,7 @@ describe.skipIf(!built)('dist', () => {
     expect(stderr).toMatch(/^PolicyError: \S.*found .*allowed/m);
     expect(stderr).not.toContain('_PolicyError');
     // What does not depend on where the package is.
-    expect(stderr.replaceAll(`file://${root}`, '').replaceAll(root, '').length).toBeLessThanOrEqual(2048);
+    expect(stderr.replaceAll(`file://${root}`, '').replaceAll(root, '').length).toBeLessThanOrEqual(2304);
     expect(Math.max(...stderr.split('\n').map((line) => line.length))).toBeLessThan(700);
   });
 
@@ -139,6 +141,6 @@ describe.skipIf(!built)('dist', () => {
   });
 
   test('JavaScript without the module is small', () => {
-    expect(gzipped('core.js')).toBeLessThanOrEqual(54_500);
+    expect(gzipped('core.js')).toBeLessThanOrEqual(55_200);
   });
 });

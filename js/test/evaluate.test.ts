@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { durationText, nanosecondsOf } from '../src/durations.js';
+import { durationText, nanosecondsOf } from '../src/base/durations.js';
 import { PolicyError } from '../src/index.js';
 import { evaluate } from '../src/testing/evaluate.js';
 import { EventError } from '../src/testing/events.js';

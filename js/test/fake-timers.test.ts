@@ -148,8 +148,8 @@ test('what follows soon follows where fake timers were there first', async () =>
   vi.useFakeTimers();
   vi.resetModules();
   const [{ defaultClock }, { NEVER, wakesOf }] = await Promise.all([
-    import('../src/clock.js'),
-    import('../src/wakes.js'),
+    import('../src/base/clock.js'),
+    import('../src/base/wakes.js'),
   ]);
   const wakes = wakesOf(defaultClock);
   const cancelled = () => {

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { SLOT_GENERATION, SLOT_SLOT } from '../src/abi.js';
-import { check, shared, words, x } from '../src/engine.js';
+import { check, shared, words, x } from '../src/engine/engine.js';
+import { SLOT_GENERATION, SLOT_SLOT } from '../src/generated/abi.js';
 import { type Attributes, pipeline, rateLimiter } from '../src/index.js';
-import { Keys } from '../src/keys.js';
-import { readSource } from '../src/plan.js';
+import { Keys } from '../src/pipeline/keys.js';
+import { readSource } from '../src/pipeline/plan.js';
 import { virtualClock } from '../src/testing/virtual-clock.js';
 
 test('numbers out of use are given again', () => {

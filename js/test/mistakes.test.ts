@@ -4,9 +4,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express from 'express';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import * as forExpress from '../src/express.js';
-import * as handler from '../src/fetch-handler.js';
 import { circuitBreaker, pipeline, resilientFetch, retry } from '../src/index.js';
+import * as forExpress from '../src/servers/express.js';
+import * as handler from '../src/servers/fetch-handler.js';
 
 /** What a function may do wrong. */
 const MISTAKES = {

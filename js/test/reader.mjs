@@ -10,7 +10,8 @@ const { outputFiles } = await build({
       export * from './src/reader/alone.js';
       export { readDocument } from './src/reader/document.js';
       export { encode } from './src/reader/encode.js';
-      export { MECHANISMS, READERS } from './src/reader/mechanisms.js';
+      export { MECHANISMS } from './src/generated/mechanisms.js';
+      export { READERS } from './src/reader/mechanisms.js';
       export { readPolicy } from './src/reader/policy.js';
       export { readAlone, readSource } from './src/reader/read.js';`,
     resolveDir: new URL('..', import.meta.url).pathname,

@@ -27,9 +27,9 @@ test('the snippets of the READMEs, of the package and of the repository, compile
       skipLibCheck: true,
       paths: {
         '@sluice/core': ['../../src/index.ts'],
-        '@sluice/core/fetch': ['../../src/fetch-handler.ts'],
+        '@sluice/core/fetch': ['../../src/servers/fetch-handler.ts'],
         '@sluice/core/js': ['../../src/index.ts'],
-        '@sluice/core/*': ['../../src/*.ts'],
+        '@sluice/core/*': ['../../src/*.ts', '../../src/servers/*.ts'],
       },
     },
     include: ['*.ts', '../../src/modules.d.ts'],

@@ -7,14 +7,14 @@ import fastify from 'fastify';
 import { Hono } from 'hono';
 import Koa from 'koa';
 import { afterEach, describe, expect, test } from 'vitest';
-import * as forExpress from '../src/express.js';
-import * as forFastify from '../src/fastify.js';
-import * as forFetch from '../src/fetch-handler.js';
-import * as forHono from '../src/hono.js';
 import { type Pipeline, type Policy, pipeline, policy, type Step } from '../src/index.js';
-import * as forKoa from '../src/koa.js';
-import type { GuardOptions } from '../src/server/admission.js';
-import { ipOf } from '../src/server/attributes.js';
+import type { GuardOptions } from '../src/servers/admission.js';
+import { ipOf } from '../src/servers/attributes.js';
+import * as forExpress from '../src/servers/express.js';
+import * as forFastify from '../src/servers/fastify.js';
+import * as forFetch from '../src/servers/fetch-handler.js';
+import * as forHono from '../src/servers/hono.js';
+import * as forKoa from '../src/servers/koa.js';
 import { virtualClock } from '../src/testing/virtual-clock.js';
 
 /** What the handler of an application does: the path says it. */

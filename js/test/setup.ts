@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { start } from '../src/core.js';
-import { instancesOf } from '../src/instances.js';
+import { instancesOf } from '../src/engine/instances.js';
 
 const bytes = readFileSync(new URL('../../wasm/core.wasm', import.meta.url));
 start(instancesOf(new WebAssembly.Module(bytes)));

@@ -10,7 +10,7 @@ import {
   SIMULATE_LOG,
   SLOT_BUFFER,
   SLOT_SIZE,
-} from '../src/abi.js';
+} from '../src/generated/abi.js';
 import { exceeded } from '../src/testing/marks.js';
 import type { Scenario } from '../src/testing/scenario.js';
 import { ScenarioError, simulate } from '../src/testing/simulate.js';

@@ -15,7 +15,7 @@ import {
   SLOT_KEYS,
   SLOT_SIZE,
   SLOT_SLOT,
-} from '../src/abi.js';
+} from '../src/generated/abi.js';
 import type { Policy } from '../src/index.js';
 import { encode } from '../src/reader/encode.js';
 import { readPolicy } from '../src/reader/policy.js';

@@ -3,11 +3,11 @@ import { gunzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 // @ts-expect-error it has no types
 import { decode as decodeVectors } from '../../vectors/replay.mjs';
-import { SLOT_APPLIES, SLOT_COSTS, SLOT_DECIDES, SLOT_PRICED } from '../src/abi.js';
-import { conditionsOf, putConditions } from '../src/conditions.js';
-import { putCosts } from '../src/costs.js';
-import type { Engine } from '../src/engine.js';
-import type { Layout } from '../src/plan.js';
+import type { Engine } from '../src/engine/engine.js';
+import { SLOT_APPLIES, SLOT_COSTS, SLOT_DECIDES, SLOT_PRICED } from '../src/generated/abi.js';
+import { conditionsOf, putConditions } from '../src/pipeline/conditions.js';
+import { putCosts } from '../src/pipeline/costs.js';
+import type { Layout } from '../src/pipeline/plan.js';
 import { textOf } from '../src/reader/bytes.js';
 import { readPolicy } from '../src/reader/policy.js';
 import { readSource } from '../src/reader/read.js';

@@ -1,9 +1,9 @@
 import { afterEach, expect, test } from 'vitest';
+import type { Clock } from '../src/base/types.js';
+import { type Guests, NEVER, useGuests, type Wake, Wakes } from '../src/base/wakes.js';
 import { pipeline, rateLimiter } from '../src/index.js';
-import { requests } from '../src/requests.js';
+import { requests } from '../src/pipeline/requests.js';
 import { virtualClock } from '../src/testing/virtual-clock.js';
-import type { Clock } from '../src/types.js';
-import { type Guests, NEVER, useGuests, type Wake, Wakes } from '../src/wakes.js';
 
 afterEach(() => useGuests(undefined as unknown as Guests));
 

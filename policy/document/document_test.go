@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -254,7 +254,7 @@ func TestParsePolicyJSON(t *testing.T) {
 
 // TestLists compares the order of the lists of names with the kinds.
 func TestLists(t *testing.T) {
-	for k := pipeline.Timeout; k <= pipeline.Hedge; k++ {
+	for k := mechanism.Timeout; k <= mechanism.Hedge; k++ {
 		assert.Equal(t, int(k)-1, index(mechanismNames(), k.String()))
 		assert.Equal(t, k, rowOf(k.String()).Kind)
 	}

@@ -6,7 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/mechanism"
+	"github.com/sluice-go/sluice/core/mechanisms"
 	"github.com/sluice-go/sluice/core/pipeline"
 )
 
@@ -31,23 +32,23 @@ func Limits(plan *pipeline.Plan) []Limit {
 	for i := range plan.Len() {
 		s := plan.Settings(i)
 		name, ok := quoted(s.Name)
-		c, limits := s.Config.(limiter.Config)
-		if !limits || s.Shadow || !ok {
+		quota := PermitsOf(plan, i)
+		if quota.Count == 0 || s.Shadow || !ok {
 			continue
 		}
-		l := Limit{Step: i, Name: name, Burst: uint64(Permits(c))}
-		l.Count, l.Window = perSeconds(uint64(c.Count), c.Period)
+		l := Limit{Step: i, Name: name, Burst: uint64(quota.Burst)}
+		l.Count, l.Window = perSeconds(uint64(quota.Count), quota.Period)
 		list = append(list, l)
 	}
 	return list
 }
 
-// Permits returns how many permits of a limit can be free.
-func Permits(c limiter.Config) uint32 {
-	if c.Algorithm == limiter.TokenBucket {
-		return c.AtOnce()
+// PermitsOf returns the rate of a step, zero for a step without one.
+func PermitsOf(plan *pipeline.Plan, i int) (q mechanism.Permits) {
+	if quota := mechanisms.Facts(plan.Kind(i)).Permits; quota != nil {
+		q = quota(plan.Settings(i).Config)
 	}
-	return c.Count
+	return q
 }
 
 // mostInteger is the greatest integer of structured fields (RFC 9651 section 3.3.1).

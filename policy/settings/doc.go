@@ -2,5 +2,3 @@
 // defaults, and what larger and smaller values do, all of it from the table of
 // mechanisms.
 package settings
-
-//go:generate go run ./gen

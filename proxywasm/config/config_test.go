@@ -25,7 +25,7 @@ policies:
       - chaos: {fail: 5%, shadow: true}
 `))
 	require.NoError(t, err)
-	const found = ": found a step that the filter of a proxy does not perform; allowed limit, breaker and bulkhead; "
+	const found = ": found a step that the filter of a proxy does not perform; allowed breaker, limit and bulkhead; "
 	assert.EqualError(t, config.Check("p.yaml", doc), "p.yaml:6:9: policies.bad.steps[0].timeout"+found+"timeout of an Envoy route bounds requests, per_try_timeout of its retry_policy each attempt\n"+
 		"p.yaml:7:9: policies.bad.steps[1].retry"+found+"retry_policy of an Envoy route repeats requests\n"+
 		"p.yaml:8:9: policies.bad.steps[2].hedge"+found+"hedge_policy of an Envoy route hedges requests\n"+

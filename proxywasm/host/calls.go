@@ -33,7 +33,7 @@ type httpAnswer struct {
 	body              []byte
 }
 
-// HTTPCalls returns the calls that wait for an answer, those of the main thread
+// HTTPCalls returns the calls that wait for an answer, calls of the main thread
 // first and of each thread in the order they were made.
 func (p *Process) HTTPCalls() []*HTTPCall {
 	return outstanding(p, func(c *wasmContext) []*HTTPCall { return c.calls })

@@ -3,7 +3,7 @@ package host
 import "time"
 
 // wasmContext is a context of a VM: the VM's own, a root context (one for each
-// plugin) or that of a stream.
+// plugin) or the context of a stream.
 type wasmContext struct {
 	vm      *vm // nil for a stream that no VM handles
 	id      uint32

@@ -25,7 +25,7 @@
 //   - Memory that grows (FlatMemory), host calls that cost time (Counts), metrics
 //     without a bound (Process.Metrics).
 //
-// The rules are those of Envoy 1.40 and proxy-wasm-cpp-host, from their sources;
+// The rules follow Envoy 1.40 and proxy-wasm-cpp-host, read from their sources;
 // README.md lists them, and what the package leaves out. The ABI is 0.2.1, or
 // 0.2.0.
 //

@@ -139,7 +139,7 @@ func (f *Filter) Drain() {
 	f.base.release()
 }
 
-// baseVM is the VM from which those of the threads are cloned. It is initialized
+// baseVM is the VM from which the VMs of the threads are cloned. It is initialized
 // and never configured.
 type baseVM struct {
 	process    *Process

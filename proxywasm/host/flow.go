@@ -1,6 +1,6 @@
 package host
 
-// The results of a headers callback; those of a body are the same numbers but for
+// The results of a headers callback; a body has the same numbers but for
 // stopBuffer, stopWatermark and stopNoBuffer. Source: proxy_wasm_enums.h.
 const (
 	goOn             = 0

@@ -3,6 +3,7 @@ module github.com/sluice-go/sluice/proxywasm/host
 go 1.26.0
 
 require (
+	github.com/sluice-go/sluice v0.1.0
 	github.com/stretchr/testify v1.11.1
 	github.com/tetratelabs/wazero v1.12.0
 )

@@ -19,7 +19,7 @@ const (
 // String returns the name of the kind.
 func (k MetricKind) String() string { return [...]string{"counter", "gauge", "histogram"}[k] }
 
-// Metric is what a metric holds. Metrics are those of the process: VMs that define
+// Metric is what a metric holds. Metrics belong to the process: VMs that define
 // one name change one metric.
 type Metric struct {
 	Kind    MetricKind

@@ -44,7 +44,7 @@ func setProperty(c *call) uint32 {
 	return uint32(OK)
 }
 
-// property finds a value: those of the test first, then what Envoy would compute.
+// property finds a value: values of the test first, then what Envoy would compute.
 func (c *wasmContext) property(path []string) (any, bool) {
 	if s := c.stream; s != nil {
 		if value, ok := descend(map[string]any(s.options.Properties), path); ok {
@@ -179,7 +179,7 @@ func (s *Stream) responseAttributes() any {
 	if s.details != "" {
 		attributes["code_details"] = s.details
 	}
-	// The status of the trailers goes before that of the headers, and that before
+	// The status of the trailers goes before the status of the headers, which goes before
 	// the one that the HTTP status stands for.
 	for _, kind := range []uint32{responseHeaders, responseTrailers} {
 		h := s.readable(kind)
@@ -218,7 +218,7 @@ func (s *Stream) xds() any {
 	return attributes
 }
 
-// structValue turns numbers into those of a protobuf Struct.
+// structValue turns numbers into numbers of a protobuf Struct.
 func structValue(value any) any {
 	switch v := value.(type) {
 	case int:

@@ -2,7 +2,7 @@ package host
 
 import "strconv"
 
-// Status is what a host call answers the guest. The numbers are those of the ABI.
+// Status is what a host call answers the guest. The ABI gives the numbers.
 type Status uint32
 
 // The statuses that Envoy answers.
@@ -35,7 +35,7 @@ func (s Status) String() string {
 	return "status " + strconv.Itoa(int(s))
 }
 
-// Level is the level of a log line. The numbers are those of the ABI.
+// Level is the level of a log line. The ABI gives the numbers.
 type Level uint32
 
 // The levels, of which Off is none that a guest can log at.
@@ -59,7 +59,7 @@ func (l Level) String() string {
 }
 
 // Main is the number of Envoy's main thread in a LogLine and a Worker. It has a
-// VM too, which is configured and ticks like those of the workers.
+// VM too, which is configured and ticks like a worker's.
 const Main = -1
 
 // LogLine is a line that a guest logged, or Envoy about it.

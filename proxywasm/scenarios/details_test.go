@@ -16,7 +16,7 @@ import (
 // TestAccessLog reads what the access log of Envoy says of refusals: the details of the
 // response code name policy, step and reason, and there is no response flag, which Envoy
 // sets for no answer of a filter of proxy-wasm. Envoy's own local limit beside it has the
-// flag RL and one detail for all limits; the header is that of Envoy's global one alone.
+// flag RL and one detail for all limits; the header is the one of Envoy's global limit alone.
 func TestAccessLog(t *testing.T) {
 	upstream := envoytest.Serve(t, func(http.ResponseWriter, *http.Request) {})
 	const document = `{"version":1,"policies":{"p":{"deny":{"header:x-agent":"scraper"},"steps":[{"breaker":{"window":{"consecutive":1},"open":"1h","when":{"header:x-b":"b"}}},{"limit":{"rate":"1/1h"}}]}},` +

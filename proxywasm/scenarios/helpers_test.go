@@ -20,7 +20,7 @@ import (
 	"github.com/sluice-go/sluice/internal/envoy/envoytest"
 )
 
-// policies are those of the document of the shared Envoys. Each has the requests below
+// policies has the policies of the document of the shared Envoys. Each has the requests below
 // its name.
 var policies = map[string]string{
 	"overload":        `{"steps":[{"limit":{"rate":"200/1s","burst":100}}]}`,

@@ -25,7 +25,7 @@ func TestLimitAcrossWorkers(t *testing.T) {
 	t.Logf("%.0f of %.0f admitted of %d offered, %.0f times the limit", admitted, bound, result.Total(), float64(result.Total())/bound)
 }
 
-// TestLimitOfEachWorker has state of each worker: a limit is that of one worker for each
+// TestLimitOfEachWorker has state of each worker: a limit counts in each worker alone for each
 // of them.
 func TestLimitOfEachWorker(t *testing.T) {
 	const burst = 50 // one of the policy's hours brings less than one more

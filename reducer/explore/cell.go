@@ -106,7 +106,7 @@ func ForCell[S any](u Use[S]) (Model[Room[S], Deed, reducer.Effects], error) {
 	case u.Memory < 0:
 		return m, reducer.BadDuration("memory", u.Memory, "0 or more")
 	}
-	d := &desk[S]{u}
+	d := &desk[S]{u, reducer.ValuesOf(u.Cell)}
 	m.Machine, m.Actions, m.Key = d, d.deeds, AppendKey[S]
 	m.Script = Script[Room[S], Deed, reducer.Effects]{New: u.New, Action: d.appendDeed, Effects: d.appendEffects, State: d.appendState}
 	return m, nil
@@ -138,22 +138,25 @@ func words(dst []byte, all ...uint64) []byte {
 }
 
 // desk is the machine whose states are rooms.
-type desk[S any] struct{ Use[S] }
+type desk[S any] struct {
+	Use[S]
+	values reducer.Values[S]
+}
 
 // Init implements reducer.Machine.
 func (d *desk[S]) Init(now clock.Mark) Room[S] {
-	state := d.Cell.Init(now)
-	return Room[S]{State: state, Bytes: d.Cell.AppendState(nil, state), Callers: make([]Caller, d.Callers)}
+	state := d.values.Init(now)
+	return Room[S]{State: state, Bytes: d.values.AppendState(nil, state), Callers: make([]Caller, d.Callers)}
 }
 
 // NextWake implements reducer.Machine.
-func (d *desk[S]) NextWake(room Room[S]) (clock.Mark, bool) { return d.Cell.NextWake(room.State) }
+func (d *desk[S]) NextWake(room Room[S]) (clock.Mark, bool) { return d.values.NextWake(room.State) }
 
 // Reduce implements reducer.Machine.
 func (d *desk[S]) Reduce(room Room[S], deed Deed, at clock.Mark) (Room[S], reducer.Effects) {
 	action := room.Action(deed)
-	state, effects := d.Cell.Reduce(room.State, action, at)
-	next := Room[S]{State: state, Bytes: d.Cell.AppendState(make([]byte, 0, len(room.Bytes)), state),
+	state, effects := d.values.Reduce(room.State, action, at)
+	next := Room[S]{State: state, Bytes: d.values.AppendState(make([]byte, 0, len(room.Bytes)), state),
 		Callers: slices.Clone(room.Callers), Queue: room.Queue, Recent: d.recent(room.Recent, at)}
 	next.note(deed, action, effects, at, d.Memory > 0)
 	if len(d.Late) == 0 {

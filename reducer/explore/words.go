@@ -87,5 +87,5 @@ func AppendAnswer(dst []byte, kind reducer.Kind, a reducer.Answer) []byte {
 }
 
 func (d *desk[S]) appendState(dst []byte, room Room[S], now clock.Mark) []byte {
-	return d.Cell.AppendText(dst, room.State, now)
+	return d.values.AppendText(dst, room.State, now)
 }

@@ -35,8 +35,8 @@ type Options struct {
 	Observe func(*Event)
 }
 
-// Run simulates a scenario. The error is a LogError, a StillError, that of
-// scenario.Check, or that of a writer.
+// Run simulates a scenario. The error is a LogError, a StillError, an error of
+// scenario.Check, or an error of a writer.
 func Run(s *scenario.Scenario, o Options) (*Result, error) {
 	run, err := Start(s, o)
 	if err != nil {
@@ -56,7 +56,7 @@ func Run(s *scenario.Scenario, o Options) (*Result, error) {
 // Result.
 type Simulation struct{ sim *simulation }
 
-// Start prepares the simulation of a scenario. The error is a LogError, or that of
+// Start prepares the simulation of a scenario. The error is a LogError, or an error of
 // scenario.Check. Progress of the
 // options is not called.
 func Start(s *scenario.Scenario, o Options) (*Simulation, error) {
@@ -74,7 +74,7 @@ func (s *Simulation) Advance(events int) bool { return s.sim.advance(events) }
 func (s *Simulation) Part() float64 { return float64(s.sim.now) / float64(s.sim.end) }
 
 // Result returns what the run has shown, once it is over. The error is a StillError, or
-// that of a writer of the options.
+// an error of a writer of the options.
 func (s *Simulation) Result() (*Result, error) {
 	if s.sim.still > maxStill {
 		return nil, &StillError{At: s.sim.now}
@@ -197,7 +197,7 @@ func prepare(s *scenario.Scenario, o Options, live *Live) *simulation {
 	for i := range s.Clients {
 		sim.clients = append(sim.clients, newClient(sim, &s.Clients[i], i))
 	}
-	// The processes of services come behind those of clients: their seeds follow.
+	// The processes of services come behind the processes of clients: their seeds follow.
 	for _, service := range sim.services {
 		service.connect()
 	}
@@ -219,7 +219,7 @@ func (s *simulation) openLog(o Options) error {
 	return nil
 }
 
-// PolicyClient returns the index of a client that has a policy: that of a name, or the
+// PolicyClient returns the index of a client that has a policy: the client of a name, or the
 // only one where the name is empty. The error is a LogError.
 func PolicyClient(s *scenario.Scenario, name string) (int, error) {
 	wrong := &LogError{Client: name}

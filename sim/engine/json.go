@@ -7,7 +7,7 @@ import (
 )
 
 // AppendJSON appends the result as one JSON object with its line end: counts are
-// numbers, times numbers of seconds, shares from 0 to 1. The names are those of
+// numbers, times numbers of seconds, shares from 0 to 1. The names follow
 // sim/REFERENCE.md#the-result; the timeline is left out: lanes.Data has it.
 func (r *Result) AppendJSON(dst []byte) []byte {
 	w := writer{jsontext.Writer{Text: dst}}

@@ -2,11 +2,9 @@ package engine
 
 import (
 	"github.com/sluice-go/sluice/clock"
-	"github.com/sluice-go/sluice/core/adaptive"
-	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/cell"
-	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/mechanism"
+	"github.com/sluice-go/sluice/core/mechanisms"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -15,14 +13,13 @@ import (
 type StepLine struct {
 	Step string
 	Kind mechanism.Kind
-	// Limit is the most permits of a limit, and the most places of a bulkhead and of
-	// an adaptive limit at that time.
+	// Limit is the most permits that can be free, or the places that there are at that time.
 	Limit []float64
-	// Free permits of a limit, and retries that a budget has left.
+	// Free permits, and retries that a budget has left.
 	Free []uint32
-	// Used places of a bulkhead and of an adaptive limit.
+	// Used places.
 	Used []uint32
-	// Waiting callers of a limit and of a bulkhead.
+	// Waiting callers of a step with a queue.
 	Waiting []uint32
 }
 
@@ -47,17 +44,18 @@ func (p *process) gaugeSteps(lines *[]StepLine) {
 		}
 		line := StepLine{Step: plan.StepName(i), Kind: plan.Kind(i)}
 		counts := func() []uint32 { return make([]uint32, parts) }
-		switch line.Kind {
-		case mechanism.Limit:
-			line.Limit, line.Free, line.Waiting = make([]float64, parts), counts(), counts()
-		case mechanism.Bulkhead:
-			line.Limit, line.Used, line.Waiting = make([]float64, parts), counts(), counts()
-		case mechanism.Adaptive:
-			line.Limit, line.Used = make([]float64, parts), counts()
-		case mechanism.Retry:
-			line.Free = counts()
-		default:
+		switch traits := mechanisms.Row(line.Kind).Traits; {
+		case traits.Has(mechanism.Modes) || traits.Has(mechanism.Hedges):
 			continue
+		case traits.Has(mechanism.Holds):
+			line.Limit, line.Used = make([]float64, parts), counts()
+		case traits.Has(mechanism.Asks):
+			line.Limit, line.Free = make([]float64, parts), counts()
+		default: // a budget
+			line.Free = counts()
+		}
+		if mechanisms.Facts(line.Kind).Queue != nil {
+			line.Waiting = counts()
 		}
 		*lines = append(*lines, line)
 		p.gauges = append(p.gauges, gauge{index: i, full: peek(plan.Maker(i).New(0), 0)})
@@ -73,20 +71,18 @@ func (p *process) measure() {
 	for i := range p.gauges {
 		line, g := &(*p.lines)[i], &p.gauges[i]
 		c := p.driver.Cell(g.index, 0)
-		if line.Limit != nil {
+		numbers := cell.GaugeOf(c)
+		switch {
+		case line.Used != nil:
+			line.Limit[part], line.Used[part] = float64(numbers.Places), numbers.InUse
+		case line.Limit != nil:
 			line.Limit[part] = float64(g.full)
 		}
 		if line.Free != nil {
 			line.Free[part] = peek(c, now)
 		}
-		switch s := c.(type) {
-		case interface{ State() *limiter.State }:
-			line.Waiting[part] = s.State().Waiting()
-		case interface{ State() *bulkhead.State }:
-			line.Used[part], line.Waiting[part] = s.State().Held, s.State().Queue.Len()
-		case interface{ State() *adaptive.State }:
-			line.Limit[part] = float64(s.State().Limit)
-			line.Used[part] = s.State().InUse()
+		if line.Waiting != nil {
+			line.Waiting[part] = numbers.Waiting
 		}
 	}
 }

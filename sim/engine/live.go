@@ -12,7 +12,7 @@ import (
 
 // Live is a run whose calls are made by code outside of it, which another clock
 // drives: the scenario's clients say when calls arrive, and its services answer what
-// the code requests. The policies of clients decide nothing; those of services do.
+// the code requests. The policies of clients decide nothing; policies of services do.
 //
 // Live is not safe for concurrent use, and no function that it calls may call it.
 type Live struct {
@@ -33,7 +33,7 @@ type LiveCall struct {
 	// Key of the call, empty for none, and Cost in permits.
 	Key  string
 	Cost uint32
-	// Attributes in the order of those of the client.
+	// Attributes in the order of the client's attributes.
 	Attributes []string
 	// GiveUp is called when the client loses its patience. The function that begins the
 	// call sets it; nil for a call that always goes on.
@@ -72,7 +72,7 @@ func NewLive(s *scenario.Scenario, o Options, begin func(*LiveCall)) *Live {
 	return l
 }
 
-// Next returns the mark of the next event of the run, at most that of its end.
+// Next returns the mark of the next event of the run, at most the mark of its end.
 func (l *Live) Next() clock.Mark {
 	if list := l.sim.queue.list; len(list) > 0 && list[0].at < l.sim.end {
 		return list[0].at
@@ -140,7 +140,7 @@ func (l *Live) End(c *LiveCall, e LiveEnd) {
 	l.direct.ended(one, end{outcome: outcome, refused: e.Refused, step: e.Step, index: index, reason: e.Reason, retryAfter: -1})
 }
 
-// stepOf returns the index under which refusals by a step are counted: those of code
+// stepOf returns the index under which refusals by a step are counted: refusals of code
 // outside of the run may have any name. The last index takes those beyond the maximum.
 func (c *client) stepOf(name string) int {
 	steps := &c.stats.steps

@@ -20,7 +20,7 @@ func sum(list []uint32) (n int) {
 }
 
 // TestObserverSeesWhatTheTimelineCounts compares the events of a run with what its
-// timeline counts, and its result with that of a run without an observer.
+// timeline counts, and its result with the result of a run without an observer.
 func TestObserverSeesWhatTheTimelineCounts(t *testing.T) {
 	s, err := sim.Load("../testdata/good/everything.yaml")
 	require.NoError(t, err)

@@ -354,7 +354,7 @@ func (p *process) request(c *call, attempt uint32) {
 	p.send(j)
 }
 
-// ended ends a call: who made it gets to know how.
+// ended ends a call and notifies the caller that made it.
 func (p *process) ended(c *call, e end) {
 	c.giveUpAll()
 	p.sim.queue.remove(&c.patient)

@@ -7,6 +7,7 @@ import (
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/mechanism"
+	"github.com/sluice-go/sluice/core/mechanisms"
 )
 
 // Result is what a run has shown. Times are durations; shares are from 0 to 1.
@@ -240,13 +241,13 @@ type breakerStep struct {
 	keyed bool
 }
 
-// breakerSteps returns the breakers of the policy of a client, and those of code
+// breakerSteps returns the breakers of the policy of a client, and the breakers of code
 // outside of the run that changed.
 func (c *client) breakerSteps() (steps []breakerStep) {
 	if c.config.Policy != nil {
 		plan := compile(c.config.Policy)
 		for i := range plan.Len() {
-			if plan.Kind(i) == mechanism.Breaker {
+			if mechanisms.Row(plan.Kind(i)).Traits.Has(mechanism.Modes) {
 				steps = append(steps, breakerStep{name: plan.StepName(i), keyed: len(plan.Per(i)) > 0})
 			}
 		}

@@ -100,7 +100,7 @@ func (s *sampler) open(p *process, event string, c *call) {
 	s.states(p, &s.before)
 }
 
-// states writes the states of the cells of all steps. A step with keys has that of the
+// states writes the states of the cells of all steps. A step with keys has the state of the
 // call's key.
 func (s *sampler) states(p *process, texts *[pipeline.MaxSteps]string) {
 	plan := p.driver.Plan()

@@ -25,7 +25,7 @@ const (
 	// refuse most of what the services could do, or whatever made it low in the
 	// beginning.
 	Degraded Verdict = "degraded"
-	// Metastable: at the end it is below that of the beginning, though nothing that
+	// Metastable: at the end it is below the goodput of the beginning, though nothing that
 	// could cause it goes on.
 	//
 	// Source: Bronson, Aghayev, Charapko and Zhu, Metastable failures in distributed

@@ -43,7 +43,7 @@ func TestVerdictOfLongCalls(t *testing.T) {
 	assert.Equal(t, engine.Recovered, r.Verdict)
 }
 
-// More calls of another client are a cause that goes on; those of a client that shares
+// More calls of another client are a cause that goes on; calls of a client that shares
 // nothing, and calls that are made again, are none.
 func TestVerdictOfLoadByOthers(t *testing.T) {
 	for _, test := range []struct {

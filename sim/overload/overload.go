@@ -39,7 +39,7 @@ type Column struct {
 	Load, Over float64
 	Fault      string  // of the service in the overload
 	Part       float64 // of the capacity that is left in the fault, 0 for all of it
-	// Fail is the share of answers that fail in time, and Hang that of calls whose answer does
+	// Fail is the share of answers that fail in time, and Hang the share of calls whose answer does
 	// not come in time, all the time.
 	Fail, Hang float64
 }
@@ -167,7 +167,7 @@ func (c *Column) Measure(side Side, settings string, seeds int) (f Figure, err e
 	return f, nil
 }
 
-// sums returns the calls that arrived in a time, and those of them that ended ok.
+// sums returns the calls that arrived in a time, and how many of them ended ok.
 func sums(line *engine.ClientLine, from, to time.Duration) (calls, good float64) {
 	for i := int(from / time.Second); i < int(to/time.Second); i++ {
 		calls += float64(line.Calls[i])

@@ -45,7 +45,7 @@ func TestColumns(t *testing.T) {
 }
 
 // TestNoLimit: without a limit no column of a queue recovers, so that the figures above are
-// those of the limit.
+// the figures of the limit.
 func TestNoLimit(t *testing.T) {
 	column := column(t, "fifo 2x")
 	f, err := column.Measure(overload.Client, "initial: 10000, minimum: 10000, maximum: 10000", 1)

@@ -38,7 +38,7 @@ func Open(name string) ([]byte, error) {
 	return src, nil
 }
 
-// Load returns the scenario of a preset. The error is that of Open.
+// Load returns the scenario of a preset. Open says which errors there are.
 func Load(name string) (*sim.Scenario, error) {
 	src, err := Open(name)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 // The published test of xoshiro256++ needs a state that New does not give, so the
-// words are those of a first run: they are part of the format.
+// words come from a first run: they are part of the format.
 func TestFormat(t *testing.T) {
 	s := random.New(7, "arrivals of web")
 	assert.Equal(t, []uint64{0x55cbbfea47335173, 0x992bff5dda4a3790, 0xfef85ae6cb1ab7e}, []uint64{s.Word(), s.Word(), s.Word()})
@@ -21,7 +21,7 @@ func TestFormat(t *testing.T) {
 	assert.NotEqual(t, random.New(7, "a").Word(), random.New(8, "a").Word())
 }
 
-// TestPage compares the words on the page with those of the stream that it names.
+// TestPage compares the words on the page with the words of the stream that it names.
 func TestPage(t *testing.T) {
 	page, err := os.ReadFile("../REFERENCE.md")
 	require.NoError(t, err)

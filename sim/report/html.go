@@ -75,7 +75,7 @@ type row struct {
 
 // HTML writes a result as one page that needs nothing else: lanes with one cursor, the
 // sampled decisions at the cursor with the states before and after them, and every
-// parameter. The error is that of the writer.
+// parameter. The error comes from the writer.
 func HTML(w io.Writer, p *Page) error {
 	r := p.Result
 	v := view{

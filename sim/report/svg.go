@@ -46,7 +46,7 @@ func (e *LaneError) Error() string {
 
 // SVG writes lanes of a result as a picture with the colours of a light or a dark page,
 // as the reader's system asks for. A lane of the default that has nothing to show is
-// left out. The error is a LaneError or that of the writer.
+// left out. The error is a LaneError or comes from the writer.
 func SVG(w io.Writer, r *engine.Result, o SVGOptions) error {
 	groups := lanes.Of(r)
 	drawn, err := choose(r, groups, o.Lanes)
@@ -289,7 +289,7 @@ func (p *picture) path(values []float64, place func(float64) tenths) string {
 // shades is how many shades a map has.
 const shades = 8
 
-// heat draws a map: the rows are buckets, the darkest shade is that of the most calls.
+// heat draws a map: the rows are buckets, the darkest shade has the most calls.
 func (p *picture) heat(g *lanes.Group, l *lanes.Lane) {
 	rows := len(l.Heat.Edges) - 1
 	most := uint32(1)

@@ -14,9 +14,9 @@ import (
 //go:embed sweep.css
 var sweepCSS string
 
-// SweepSVG writes a sweep as a picture like that of SVG, with a lane for each figure: over
+// SweepSVG writes a sweep as a picture like SVG's, with a lane for each figure: over
 // one setting the means and their confidence intervals, over two a map whose cells have
-// the means. The lanes of the options are not used. The error is that of the writer.
+// the means. The lanes of the options are not used. The error comes from the writer.
 func SweepSVG(w io.Writer, t *sweep.Table, o SVGOptions) error {
 	p := newPicture(&o)
 	for i, figure := range t.Figures {

@@ -23,7 +23,7 @@ type TextOptions struct {
 	Colour bool
 }
 
-// Text writes a result as a table with lines over time. Its error is that of the
+// Text writes a result as a table with lines over time. Its error comes from the
 // writer.
 func Text(w io.Writer, r *engine.Result, o TextOptions) error {
 	if o.Width == 0 {

@@ -92,7 +92,7 @@ func (r *reader) scenario(root *tree.Node, s *Scenario) {
 	}
 }
 
-// readPolicies reads the policies of a scenario and those of its file.
+// readPolicies reads the policies of a scenario and the policies of its file.
 func (r *reader) readPolicies(f *document.Fields, s *Scenario) {
 	if n := f.Get("policies"); n != nil {
 		s.Policies = r.Policies(n)

@@ -46,7 +46,7 @@ type Client struct {
 	Name string
 	// To is the index of a service.
 	To int
-	// Policy is that of its calls, nil where they go straight to the service.
+	// Policy is the policy of its calls, nil where they go straight to the service.
 	Policy   *document.Policy
 	Arrivals Arrivals
 	// Key draws the key of a call. Without values, calls have none.

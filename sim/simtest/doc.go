@@ -18,5 +18,5 @@
 // services are http.Handlers, http.RoundTrippers and functions that this code calls.
 // What comes of it is the same result, for the same assertions.
 //
-// The documents are those of package sim; the guide is docs/testing-your-code.md.
+// The documents are the same as in package sim; the guide is docs/testing-your-code.md.
 package simtest

@@ -76,11 +76,11 @@ type World struct {
 // of testing/synctest it calls setup, which makes the clients and handlers under test
 // and returns what makes a call; then the clients of the scenario call it, each call
 // on a goroutine of its own, and the services of the World answer. The t of setup is
-// that of the bubble: its Cleanup functions run in the bubble when the scenario is
+// the test of the bubble: its Cleanup functions run in the bubble when the scenario is
 // over.
 //
 // The policies of the scenario's clients are not applied, since the code under test
-// does that; those of its services are. Clocks of clients do not jump: a scenario with
+// does that; policies of its services are. Clocks of clients do not jump: a scenario with
 // jumps ends the test. A failure runs the setup again for each scenario that it tries.
 //
 // A call that is over before the end of the scenario counts with its error. Drive
@@ -215,7 +215,7 @@ func withDeadline(parent context.Context, cancel context.CancelFunc, at time.Tim
 	return ctx, func() { inner(); cancel() }
 }
 
-// endOf says how a call ended. A refusal is that of the policy of the call: one that a
+// endOf says how a call ended. A refusal comes from the policy of the call: one that a
 // retry has taken for the failure of its attempt is a failure.
 func endOf(err error) engine.LiveEnd {
 	retried := false
@@ -241,7 +241,7 @@ func endOf(err error) engine.LiveEnd {
 	return engine.LiveEnd{Outcome: reducer.Fail}
 }
 
-// Watch counts the changes of the breakers of a pipeline as those of a client, by its
+// Watch counts the changes of the breakers of a pipeline as changes of a client, by its
 // name, for RequireOpensWithin and the result. It panics for an unknown client.
 func (w *World) Watch(client string, p *sluice.Pipeline) {
 	for i := range w.scenario.Clients {

@@ -100,7 +100,7 @@ func resultOf(r *simtest.Runs) map[string]any {
 	return value
 }
 
-// TestRealPipelineIsTheSimulatedOne compares the results of the simulator with those of
+// TestRealPipelineIsTheSimulatedOne compares the results of the simulator with the results of
 // a pipeline of package sluice in the same scenario: they are equal in every figure.
 func TestRealPipelineIsTheSimulatedOne(t *testing.T) {
 	open := brownout("exact", "")
@@ -119,7 +119,7 @@ func TestRealPipelineIsTheSimulatedOne(t *testing.T) {
 }
 
 // TestRealPipelineIsNearTheSimulatedOne has scenarios in which several calls have
-// something due at one mark: their order is that of the scheduler, which draws it. The
+// something due at one mark: the scheduler draws their order. The
 // figures differ by less than a twentieth. With jitter they differ for another reason: a
 // pipeline numbers its calls in the order in which they ask.
 func TestRealPipelineIsNearTheSimulatedOne(t *testing.T) {

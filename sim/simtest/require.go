@@ -276,7 +276,7 @@ func (r *Runs) services(what string, check func(*view, *sim.ServiceResult) *find
 	}})
 }
 
-// of returns the finding as that of a client or a service.
+// of returns the finding as a finding of a client or a service.
 func (f *finding) of(name string) *finding {
 	return &finding{kind: f.kind, text: name + ": " + f.text}
 }

@@ -38,7 +38,7 @@ func (e *AnswerError) Outcome() reducer.Outcome { return e.Result }
 func (e *AnswerError) RetryAfter() (time.Duration, bool) { return max(e.After, 0), e.After >= 0 }
 
 // Service is a service of a World: its service times, queue, servers, faults, policy
-// and calls to other services are those of the scenario, and it answers in virtual
+// and calls to other services come from the scenario, and it answers in virtual
 // time. It is an http.Handler, an http.RoundTripper and a function.
 type Service struct {
 	world *World
@@ -57,7 +57,7 @@ func (w *World) Service(name string) *Service {
 }
 
 // Do makes a request and waits for the answer. The error is nil for ok, an AnswerError
-// for an answer that is not, ErrOver, or that of the context, whose end gives the
+// for an answer that is not, ErrOver, or the error of the context, whose end gives the
 // request up.
 //
 // The request belongs to the call whose context, or one derived from it, it has: it is

@@ -14,7 +14,7 @@ import (
 
 const (
 	// maxTries is the most scenarios that a failure runs to find a shorter one,
-	// maxEvents the most events of all of them; those of a scenario of more events are
+	// maxEvents the most events of all of them; events of a scenario of more events are
 	// four times its own.
 	maxTries  = 400
 	maxEvents = 3_000_000

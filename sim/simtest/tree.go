@@ -46,7 +46,7 @@ const wide = 90
 
 // asYAML returns a tree as a document, of which a line that is long stays one.
 func asYAML(n *tree.Node) string {
-	// The nodes are those of a document that was read, and the options are constants.
+	// The nodes come from a document that was read, and the options are constants.
 	out, err := yaml.Dump(yamlNode(n, true), yaml.WithIndent(2), yaml.WithCompactSeqIndent(false), yaml.WithLineWidth(-1))
 	if err != nil {
 		panic(err)

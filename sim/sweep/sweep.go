@@ -33,7 +33,7 @@ type Sweep struct {
 type Table struct {
 	Axes    []Axis
 	Figures []string
-	// Points are in the order of the axes' values, those of the last axis first.
+	// Points are in the order of the axes' values, values of the last axis first.
 	Points []Point
 }
 
@@ -56,7 +56,7 @@ type Estimate struct {
 	Half float64
 }
 
-// Run makes all runs. The error is that of the scenario, for the first combination of
+// Run makes all runs. The error comes from the scenario, for the first combination of
 // values that cannot be read, or names a figure that there is not.
 func (s *Sweep) Run() (*Table, error) {
 	if len(s.Axes) == 0 || len(s.Axes) > 2 {
@@ -100,13 +100,13 @@ func combine(axes []Axis, before []edit.Setting, yield func([]edit.Setting)) {
 type Pair struct {
 	Figures []string
 	Sides   [2]Point
-	// Difference is that of the second scenario and the first, seed by seed, which varies
+	// Difference is the difference of the second scenario and the first, seed by seed, which varies
 	// less than the figures where both have the same arrivals.
 	Difference []Estimate
 }
 
 // Compare runs two scenarios with the same seeds. Progress is called after each run; nil
-// is for none. The error is that of a run, or names a figure that there is not.
+// is for none. The error comes from a run, or names a figure that there is not.
 func Compare(before, after *sim.Scenario, seed uint64, seeds int, figures []string, progress func(done, all int)) (*Pair, error) {
 	results, err := runs([]*sim.Scenario{before, after}, seed, seeds, progress)
 	if err != nil {

@@ -65,7 +65,7 @@ func TestAxes(t *testing.T) {
 }
 
 // TestSweep compares a sweep over the rate with the theory of M/M/1: the number in the
-// system is r/(1-r), and the confidence intervals are those of a mean.
+// system is r/(1-r), and the confidence intervals belong to a mean.
 func TestSweep(t *testing.T) {
 	axis, err := sweep.ParseAxis("clients.web.arrivals.poisson=20..60/s by 20")
 	require.NoError(t, err)

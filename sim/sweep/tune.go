@@ -21,7 +21,7 @@ type Tuning struct {
 	// or as small as possible with Least. Empty for none.
 	Best  string
 	Least bool
-	// Seed is the first seed of the runs and that of the search, Seeds how many runs are
+	// Seed is the first seed of the runs and the seed of the search, Seeds how many runs are
 	// made for each try.
 	Seed  uint64
 	Seeds int

@@ -6,7 +6,7 @@ import "math"
 // waits, under the offered load a.
 //
 // Source: Erlang, Solution of some problems in the theory of probabilities of
-// significance in automatic telephone exchanges, 1917; the recursion is that of
+// significance in automatic telephone exchanges, 1917; the recursion is from
 // Kleinrock, Queueing Systems, volume 1, 1975, section 3.6.
 func erlangB(c int, a float64) float64 {
 	b := 1.0

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice-go/sluice/sim"
 )
 
-// times are service times whose tails differ as much as those of services do.
+// times are service times whose tails differ as much as tails of services do.
 var times = []struct{ name, time string }{
 	{"exponential", "{exponential: 20ms}"},
 	{"lognormal", "{lognormal: {median: 20ms, sigma: 1}}"},

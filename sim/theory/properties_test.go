@@ -319,7 +319,7 @@ func count(p *played) (n counts) {
 }
 
 // drained lets the arrivals of a scenario end, and its time go on, so that the services
-// have nothing left to do, and removes what lets a service do other work than that of
+// have nothing left to do, and removes what lets a service do other work than the work of
 // its own queue.
 func drained(s *sim.Scenario) error {
 	s.Warmup, s.Duration = 0, 400*time.Second

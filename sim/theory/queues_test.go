@@ -25,7 +25,7 @@ func general(rate, mean, squares float64) []quantity {
 	return []quantity{wait(w), latency(w + mean), inSystem(rate * (w + mean)), utilization(rate * mean)}
 }
 
-// delay has those of M/M/c.
+// delay has the figures of M/M/c.
 func delay(c int, rate, mean float64) []quantity {
 	w := erlangC(c, rate*mean) * mean / (float64(c) - rate*mean)
 	return []quantity{wait(w), latency(w + mean), inSystem(rate * (w + mean)), utilization(rate * mean / float64(c))}
@@ -57,7 +57,7 @@ func TestQueues(t *testing.T) {
 			quantities: general(20, 30*ms, 30*ms*30*ms*5/4),
 		},
 		{
-			// The mean of a lognormal is median x e^(sigma^2/2), that of its square
+			// The mean of a lognormal is median x e^(sigma^2/2), the mean of its square
 			// median^2 x e^(2 sigma^2).
 			name:       "M/G/1 lognormal",
 			scenario:   poisson(20, "time: {lognormal: {median: 20ms, sigma: 0.8}}"),

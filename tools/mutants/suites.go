@@ -28,11 +28,11 @@ var suites = []suite{
 		return nil
 	}},
 	{name: "core", packages: func(u *unit, w *world) []string { return w.dependents[u.path] }},
-	{name: "oracle", env: []string{"SLUICE_CASES=5000"}, packages: in("./eval")},
+	{name: "oracle", env: []string{"SLUICE_CASES=5000"}, packages: in("./internal/oracle")},
 	{name: "policy", packages: in("./policy/...", "./lint")},
-	{name: "runner", args: []string{"-skip=^TestSoak"}, packages: in(".")},
-	{name: "proptest", args: []string{"-run=^(TestInvariants|TestExplored)$", "-skip=^TestInvariants$/./that"}, packages: in("./proptest")},
-	{name: "linearizability", packages: in("./linearizability")},
+	{name: "runner", args: []string{"-skip=^TestSoak"}, packages: in(".", "./internal/proof/apitest")},
+	{name: "proptest", args: []string{"-run=^(TestInvariants|TestExplored)$", "-skip=^TestInvariants$/./that"}, packages: in("./internal/proof/proptest")},
+	{name: "linearizability", packages: in("./internal/proof/linearizability")},
 	{name: "vectors", packages: in("./vectors")},
 }
 

@@ -20,9 +20,12 @@ import (
 // every other module adds its folder.
 const rootPath = "github.com/sluice-go/sluice"
 
-// published are the folders of the modules that users install. All other modules
-// are of the repository alone.
-var published = []string{".", "bindings/grpc", "bindings/otel", "bindings/prometheus", "bindings/wasmtime", "bindings/wazero", "cmd/sluice", "proxywasm/host"}
+// published are the folders of the modules that get a tag: those that users install, and what
+// these or their tests require. All other modules are of the repository alone.
+var published = []string{
+	".", "bindings/grpc", "bindings/otel", "bindings/prometheus", "bindings/wasmtime", "bindings/wazero", "cmd/sluice",
+	"internal/oracle", "lint", "proxywasm", "proxywasm/host", "sim", "vectors", "wasm",
+}
 
 // modulePath returns the path of the module in a folder.
 func modulePath(dir string) string { return path.Join(rootPath, dir) }

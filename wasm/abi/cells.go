@@ -8,7 +8,6 @@ import (
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/cell"
-	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -53,7 +52,7 @@ func (m *Module) Cell(makerHandle uint32, now float64) int32 {
 func (c *holder) put(made *maker, state cell.Cell) {
 	c.cell, c.maker, c.core, c.wake = state, made, breaker.CoreOf(state), clock.Never
 	if made.queued {
-		c.wake = state.Wake()
+		c.wake = state.Due().Wake
 	}
 }
 
@@ -80,14 +79,14 @@ func (m *Module) moveCell(c *holder, now clock.Mark) {
 // pass lets time pass: at each mark that something is due at first what ends,
 // then what begins.
 func (m *Module) pass(c *holder, now clock.Mark) {
-	for at := c.cell.Wake(); at <= now; at = c.cell.Wake() {
+	for at := c.cell.Due().Wake; at <= now; at = c.cell.Due().Wake {
 		c.cell.Step(reducer.Action{Kind: reducer.Tick}, at, &m.out)
 		m.serve(c, at)
 	}
 }
 
 func (m *Module) serve(c *holder, now clock.Mark) {
-	for at, _ := c.cell.Serves(); at <= now; at, _ = c.cell.Serves() {
+	for c.cell.Due().Serves <= now {
 		c.cell.Step(reducer.Action{Kind: reducer.Serve}, now, &m.out)
 	}
 }
@@ -97,7 +96,7 @@ func (m *Module) end(c *holder, answer *reducer.Answer) int32 {
 	s := &m.Slots
 	if c.maker.queued {
 		m.serve(c, c.last)
-		c.wake = c.cell.Wake()
+		c.wake = c.cell.Due().Wake
 		m.wakes(c.wake)
 	}
 	m.Others = m.Others[:0]
@@ -231,14 +230,14 @@ func (m *Module) Fresh(handle uint32, now float64) int32 {
 	if c == nil {
 		return m.lost()
 	}
-	if c.cell.Fresh(max(c.last, m.mark(now, c.last))) {
+	if cell.Fresh(c.cell, max(c.last, m.mark(now, c.last))) {
 		return 1
 	}
 	return 0
 }
 
 // Class returns what is lost with a cell at which no caller waits or holds anything, as
-// keyed.Class, and leaves for how many milliseconds it stays so if nothing but time passes,
+// reducer.Class, and leaves for how many milliseconds it stays so if nothing but time passes,
 // -1 for ever.
 func (m *Module) Class(handle uint32, now float64) int32 {
 	c := m.get(handle).cell
@@ -250,7 +249,7 @@ func (m *Module) Class(handle uint32, now float64) int32 {
 	return m.class(class, until, at)
 }
 
-func (m *Module) class(class keyed.Class, until, now clock.Mark) int32 {
+func (m *Module) class(class reducer.Class, until, now clock.Mark) int32 {
 	m.Slots.Millis = millisUntil(until, now)
 	return int32(class)
 }

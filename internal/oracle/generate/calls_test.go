@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sluice-go/sluice/core/hedge"
+	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/internal/oracle"
 )
@@ -20,7 +21,7 @@ func TestCalls(t *testing.T) {
 	hedged := 0
 	for seed := range uint64(cases) {
 		p, events := generated(seed)
-		h := index(p.Steps, pipeline.Hedge)
+		h := index(p.Steps, mechanism.Hedge)
 		if h < 0 || slices.ContainsFunc(events, func(e oracle.Event) bool { return e.Op == "configure" }) {
 			continue
 		}
@@ -93,12 +94,12 @@ func TestCalls(t *testing.T) {
 }
 
 // TestHedgeInShadow checks that a hedge in shadow changes nothing but the lines
-// that say so, those of the steps below it included.
+// that say so, the leases of the steps below it included.
 func TestHedgeInShadow(t *testing.T) {
 	told := 0
 	for seed := range uint64(cases) {
 		p, events := generated(seed)
-		h := index(p.Steps, pipeline.Hedge)
+		h := index(p.Steps, mechanism.Hedge)
 		if h < 0 || len(p.Steps) == 1 || slices.ContainsFunc(events, func(e oracle.Event) bool { return e.Op == "configure" }) {
 			continue
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/sluice-go/sluice/core/calendar"
 	"github.com/sluice-go/sluice/core/hedge"
 	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/retry"
 	"github.com/sluice-go/sluice/reducer"
@@ -39,13 +40,13 @@ func (m *maker) changed(p pipeline.Policy) pipeline.Policy {
 		case 10:
 			m.choose(&s)
 		}
-		if tighter && s.Kind() == pipeline.Limit {
+		if tighter && s.Kind() == mechanism.Limit {
 			pipeline.Edit(&s, func(c *limiter.Config) { c.Count, c.Burst = 1, min(c.Burst, 1) })
 		}
 		next.Steps = append(next.Steps, plain(s))
 	}
 	if m.chance(15) || len(next.Steps) == 0 {
-		kinds := []pipeline.Kind{pipeline.Limit, pipeline.Breaker, pipeline.Bulkhead, pipeline.Retry, pipeline.Hedge}
+		kinds := []pipeline.Kind{mechanism.Limit, mechanism.Breaker, mechanism.Bulkhead, mechanism.Retry, mechanism.Hedge}
 		next.Steps = m.added(next.Steps, of(m, m.among(kinds)...))
 	}
 	if m.chance(10) {

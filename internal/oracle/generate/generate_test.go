@@ -119,10 +119,10 @@ func TestGenerateIsValid(t *testing.T) {
 				t.Errorf("seed %d: %+v", seed, s)
 			}
 			names[s.Name] = true
-			if s.Kind() == pipeline.Hedge {
+			if s.Kind() == mechanism.Hedge {
 				hedges++
 			}
-			if s.Kind() == pipeline.Retry && hedges > 0 || hedges > 1 || i >= pipeline.MaxSteps {
+			if s.Kind() == mechanism.Retry && hedges > 0 || hedges > 1 || i >= pipeline.MaxSteps {
 				t.Errorf("seed %d: %s", seed, PolicyJSON(p))
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-go/sluice/core/condition"
 	"github.com/sluice-go/sluice/core/fallback"
 	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/mechanisms"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/reducer"
@@ -98,8 +99,8 @@ func (m *maker) policy() pipeline.Policy {
 		kinds = []pipeline.Kind{of(m, kinds...), of(m, kinds...)}
 	}
 	if m.chance(25) {
-		kinds = m.among(append(kinds, pipeline.Hedge))
-		p.Steps = m.added(p.Steps, pipeline.Hedge)
+		kinds = m.among(append(kinds, mechanism.Hedge))
+		p.Steps = m.added(p.Steps, mechanism.Hedge)
 	}
 	for n := m.upTo(of(m, 1, 2, 3, 5, 7)); n > 0; n-- {
 		p.Steps = m.added(p.Steps, of(m, kinds...))
@@ -108,7 +109,7 @@ func (m *maker) policy() pipeline.Policy {
 		p.Fallback = &fallback.Config{Status: 503, Body: "later"}
 	}
 	if m.chance(12) {
-		p.Steps = m.added(p.Steps, pipeline.Chaos)
+		p.Steps = m.added(p.Steps, mechanism.Chaos)
 	}
 	p.Steps = arranged(p.Steps)
 	if m.chosen && m.chance(30) {
@@ -128,7 +129,7 @@ func (m *maker) has(kind pipeline.Kind) bool {
 	return len(m.only) == 0 || slices.Contains(m.only, kind)
 }
 
-// among returns those of a list that the case may have.
+// among returns the entries of a list that the case may have.
 func (m *maker) among(kinds []pipeline.Kind) []pipeline.Kind {
 	return slices.DeleteFunc(slices.Clone(kinds), func(k pipeline.Kind) bool { return !m.has(k) })
 }
@@ -136,7 +137,7 @@ func (m *maker) among(kinds []pipeline.Kind) []pipeline.Kind {
 // added returns the steps with one more of the kind at a random place, and
 // without it where that would be a second retry or hedge, or one that the case may not have.
 func (m *maker) added(steps []pipeline.Step, kind pipeline.Kind) []pipeline.Step {
-	if !m.has(kind) || (kind == pipeline.Retry || kind == pipeline.Hedge) && index(steps, kind) >= 0 {
+	if !m.has(kind) || (kind == mechanism.Retry || kind == mechanism.Hedge) && index(steps, kind) >= 0 {
 		return steps
 	}
 	s := pipeline.Step{Shadow: m.chance(15), Config: m.settings(kind)}
@@ -205,12 +206,12 @@ func index(steps []pipeline.Step, kind pipeline.Kind) int {
 // arranged returns the steps with the hedge below the retry and the chaos below all
 // others.
 func arranged(steps []pipeline.Step) []pipeline.Step {
-	r, h := index(steps, pipeline.Retry), index(steps, pipeline.Hedge)
+	r, h := index(steps, mechanism.Retry), index(steps, mechanism.Hedge)
 	if h >= 0 && h < r {
 		steps = slices.Clone(steps)
 		steps[r], steps[h] = steps[h], steps[r]
 	}
-	if i := index(steps, pipeline.Chaos); i >= 0 {
+	if i := index(steps, mechanism.Chaos); i >= 0 {
 		last := steps[i]
 		steps = append(slices.Delete(slices.Clone(steps), i, i+1), last)
 	}

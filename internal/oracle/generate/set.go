@@ -10,7 +10,7 @@ import (
 )
 
 // Spread makes two or three policies of the steps of one, some of which they share as
-// mechanisms, and a log in which each call and each configure is that of one of them.
+// mechanisms, and a log in which each call and each configure belongs to one of them.
 func Spread(r *rand.Rand, p pipeline.Policy, log []oracle.Event) (policies []pipeline.Policy, events []oracle.Event) {
 	shared := map[string]bool{}
 	of := func(p pipeline.Policy, name string) pipeline.Policy {

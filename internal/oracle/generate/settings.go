@@ -21,8 +21,8 @@ import (
 
 // drawn are the mechanisms of random policies, each as often as it is drawn.
 var drawn = []pipeline.Kind{
-	pipeline.Limit, pipeline.Bulkhead, pipeline.Breaker, pipeline.Retry, pipeline.Timeout,
-	pipeline.Limit, pipeline.Bulkhead, pipeline.Breaker, pipeline.Retry, pipeline.Hedge, pipeline.Adaptive,
+	mechanism.Limit, mechanism.Bulkhead, mechanism.Breaker, mechanism.Retry, mechanism.Timeout,
+	mechanism.Limit, mechanism.Bulkhead, mechanism.Breaker, mechanism.Retry, mechanism.Hedge, mechanism.Adaptive,
 }
 
 // settings draws settings for a mechanism.
@@ -33,19 +33,19 @@ func (m *maker) settings(kind pipeline.Kind) mechanism.Config {
 // choices draws the chosen settings of a mechanism.
 func (m *maker) choices(kind pipeline.Kind) mechanism.Config {
 	switch kind {
-	case pipeline.Retry:
+	case mechanism.Retry:
 		return m.retry()
-	case pipeline.Breaker:
+	case mechanism.Breaker:
 		return m.breaker()
-	case pipeline.Limit:
+	case mechanism.Limit:
 		return m.limit()
-	case pipeline.Bulkhead:
+	case mechanism.Bulkhead:
 		return m.bulkhead()
-	case pipeline.Hedge:
+	case mechanism.Hedge:
 		return m.hedge()
-	case pipeline.Adaptive:
+	case mechanism.Adaptive:
 		return m.adaptive()
-	case pipeline.Chaos:
+	case mechanism.Chaos:
 		return m.chaos()
 	default:
 		return timeout.Config{After: m.units(of(m, 4, 12, 30))}

@@ -2,7 +2,7 @@
 
 import { start } from '../core.js';
 import module from '../core.wasm?module';
-import { instancesOf } from '../instances.js';
+import { instancesOf } from '../engine/instances.js';
 
 start(instancesOf(module));
 

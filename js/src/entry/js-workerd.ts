@@ -2,7 +2,7 @@
 
 import { instantiate } from 'translated:core';
 import { start, useGuests } from '../core.js';
-import { requests } from '../requests.js';
+import { requests } from '../pipeline/requests.js';
 
 start(instantiate);
 useGuests(requests);

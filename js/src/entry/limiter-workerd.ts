@@ -1,7 +1,7 @@
 // The same for workerd, where each request waits for itself.
 
-import { requests } from '../requests.js';
-import { useGuests } from '../wakes.js';
+import { useGuests } from '../base/wakes.js';
+import { requests } from '../pipeline/requests.js';
 
 useGuests(requests);
 

@@ -1,23 +1,26 @@
 // Nothing but rate limiters, over a module that has nothing else.
 
 import bytes from 'inline:limiter';
-import { compileOne } from '../compile-one.js';
-import { use, x } from '../engine.js';
-import { instancesOf } from '../instances.js';
-import { limitNumbers } from '../limit-numbers.js';
+import { compileOne } from '../engine/compile-one.js';
+import { use, x } from '../engine/engine.js';
+import { instancesOf } from '../engine/instances.js';
 
 use(
   instancesOf(new WebAssembly.Module(bytes)),
-  compileOne(() => x.limiter(), limitNumbers),
+  compileOne((size) => x.limiter(size)),
 );
 
-export type { Backoff } from '../backoff.js';
-export { systemClock } from '../clock.js';
-export type { Listener } from '../emitter.js';
-export { type InstanceOption, limitMemory, type MemoryUsage, memoryUsage } from '../engine.js';
-export { PolicyError, type PolicyErrorCode, type Problem, RejectedError } from '../errors.js';
-export type { KeyCounts, KeyedOptions, KeyedRateLimiter, KeyedRateLimiterOptions } from '../keyed.js';
-export type { BlockOptions, BlockTime, RateLimiter, RateLimiterOptions, WarmUpOptions } from '../limiter.js';
-export { type RateLimiterFactory, rateLimiter } from '../rate-limiter.js';
-export type { Snapshot } from '../snapshot.js';
-export type * from '../types.js';
+export { systemClock } from '../base/clock.js';
+export type { Listener } from '../base/emitter.js';
+export { PolicyError, type PolicyErrorCode, type Problem, RejectedError } from '../base/errors.js';
+export type { Snapshot } from '../base/snapshot.js';
+export type * from '../base/types.js';
+export type { Backoff, BlockTime } from '../base/values.js';
+export type { KeyCounts, KeyedOptions, KeyedRateLimiter, KeyedRateLimiterOptions } from '../cells/keyed.js';
+export type {
+  RateLimiter,
+  RateLimiterOptions,
+} from '../cells/limiter.js';
+export { type RateLimiterFactory, rateLimiter } from '../cells/rate-limiter.js';
+export { limitMemory, type MemoryUsage, memoryUsage } from '../engine/engine.js';
+export type { LimitBlock as BlockOptions, LimitWarmUp as WarmUpOptions } from '../generated/settings.js';

@@ -2,7 +2,7 @@
 
 import bytes from 'inline:core-fast';
 import { start } from '../core.js';
-import { instancesOf } from '../instances.js';
+import { instancesOf } from '../engine/instances.js';
 
 start(instancesOf(new WebAssembly.Module(bytes)));
 

@@ -1,7 +1,7 @@
 // The same for workerd, where each request waits for itself.
 
 import { useGuests } from '../core.js';
-import { requests } from '../requests.js';
+import { requests } from '../pipeline/requests.js';
 
 useGuests(requests);
 

@@ -1,21 +1,21 @@
 // Nothing but token buckets without a queue, over the smallest module.
 
 import bytes from 'inline:tokenbucket';
-import { checkAlone } from '../checks.js';
-import { use } from '../engine.js';
-import { instancesOf } from '../instances.js';
-import { KeyedRateLimiter, type KeyedRateLimiterOptions } from '../keyed.js';
-import { RateLimiter, type RateLimiterOptions } from '../limiter.js';
+import { checkAlone } from '../base/checks.js';
+import type { Rate } from '../base/types.js';
+import { KeyedRateLimiter, type KeyedRateLimiterOptions } from '../cells/keyed.js';
+import { RateLimiter, type RateLimiterOptions } from '../cells/limiter.js';
+import { use } from '../engine/engine.js';
+import { instancesOf } from '../engine/instances.js';
+import { share } from '../engine/shared.js';
+import { compileTokenBucket } from '../engine/token-bucket.js';
 import type { Alone } from '../reader/alone.js';
-import { compileTokenBucket } from '../reader/token-bucket.js';
-import { share } from '../shared.js';
-import type { Rate } from '../types.js';
 
 use(instancesOf(new WebAssembly.Module(bytes)), compileTokenBucket);
 
 /** The mechanism by its name: its options are read without it. */
 const BUCKET: Alone = {
-  mechanism: { row: { kind: 0, name: 'limit', form: '', settings: [] }, check() {} },
+  mechanism: { row: { kind: 0, name: 'limit', form: '', settings: [] } },
   readers: {},
 };
 
@@ -57,10 +57,10 @@ export const rateLimiter: TokenBucketFactory = /* @__PURE__ */ Object.assign(
   },
 );
 
-export { systemClock } from '../clock.js';
-export type { Listener } from '../emitter.js';
-export { PolicyError, type PolicyErrorCode, type Problem, RejectedError } from '../errors.js';
-export type { KeyCounts, KeyedOptions, KeyedRateLimiter } from '../keyed.js';
-export type { RateLimiter } from '../limiter.js';
-export type { Snapshot } from '../snapshot.js';
-export type * from '../types.js';
+export { systemClock } from '../base/clock.js';
+export type { Listener } from '../base/emitter.js';
+export { PolicyError, type PolicyErrorCode, type Problem, RejectedError } from '../base/errors.js';
+export type { Snapshot } from '../base/snapshot.js';
+export type * from '../base/types.js';
+export type { KeyCounts, KeyedOptions, KeyedRateLimiter } from '../cells/keyed.js';
+export type { RateLimiter } from '../cells/limiter.js';

@@ -2,8 +2,8 @@
 
 import { start, useGuests } from '../core.js';
 import module from '../core.wasm';
-import { instancesOf } from '../instances.js';
-import { requests } from '../requests.js';
+import { instancesOf } from '../engine/instances.js';
+import { requests } from '../pipeline/requests.js';
 
 start(instancesOf(module));
 useGuests(requests);

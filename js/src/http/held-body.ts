@@ -1,6 +1,6 @@
-import { timedOut } from '../cuts.js';
-import type { Kept } from '../kept.js';
-import { guests, NEVER, type Wake, wakesOf } from '../wakes.js';
+import { guests, NEVER, type Wake, wakesOf } from '../base/wakes.js';
+import { timedOut } from '../pipeline/cuts.js';
+import type { Kept } from '../pipeline/kept.js';
 
 /** How many bytes of an answer are read before its caller asks for them: a short answer ends also where no reader comes. */
 const AHEAD = 64 << 10;

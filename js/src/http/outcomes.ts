@@ -1,5 +1,5 @@
-import type { Policy } from '../policy.js';
-import type { Outcome } from '../types.js';
+import type { Outcome } from '../base/types.js';
+import type { Policy } from '../pipeline/policy.js';
 
 /** The outcomes of answers and errors, by status, hundred and error of the network. */
 export type Classes = ReadonlyMap<string, Outcome>;

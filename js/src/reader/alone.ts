@@ -1,12 +1,9 @@
 // The mechanisms that have an object of their own, each with what reads its values, so that an application has no more than it imports.
 
+import { breaker, bulkhead, limit, retry } from '../generated/mechanisms.js';
 import { backoff, blockTime, jitter, openTime } from './backoff.js';
 import { rate, zone } from './calendar.js';
 import { notAlone } from './cost.js';
-import { breaker } from './mechanisms/breaker.js';
-import { bulkhead } from './mechanisms/bulkhead.js';
-import { limit } from './mechanisms/limit.js';
-import { retry } from './mechanisms/retry.js';
 import { count, duration, onlyFirst, onlyNone, share, word } from './readers.js';
 import { type Mechanism, map, oneOf, type Readers } from './settings.js';
 

@@ -3,7 +3,8 @@ import { nearest } from './names.js';
 import { LIST, MAP, type Node, TEXT } from './node.js';
 import type { Problems } from './problems.js';
 import { asDuration, asFactor, asShare, DURATION_TEXT, parseDuration, WHOLE } from './quantities.js';
-import type { Reader, Values } from './settings.js';
+import type { Values } from './row.js';
+import type { Reader } from './settings.js';
 
 /** The kinds in the order of their numbers. */
 const KINDS = ['none', 'constant', 'linear', 'exponential', 'fibonacci', 'decorrelated', 'delays'];
@@ -101,14 +102,6 @@ function delays(problems: Problems, n: Node, least: number): Values | undefined 
   const list = n.items.flatMap((item) => asDuration(problems, item, least) ?? []);
   return list.length === n.items.length ? [LISTED, list.length, ...list] : undefined;
 }
-
-/** The numbers of a backoff and its jitter as the modules of one mechanism have them: the delays of a list are last. */
-export const numbersOf = ([kind = 0, ...numbers]: readonly number[]): readonly number[] => {
-  const jitter = numbers.slice(-2);
-  return kind === LISTED
-    ? [kind, 0, 0, 0, ...jitter, ...numbers.slice(0, -2)]
-    : [kind, ...numbers.slice(0, 3), ...jitter, 0];
-};
 
 /** How long a breaker stays open: a duration, or a backoff in which a jitter may be named. */
 export const openTime: Reader = (s, n) => {

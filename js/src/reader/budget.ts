@@ -1,7 +1,8 @@
 import { Fields } from './fields.js';
 import { MAP, TEXT } from './node.js';
 import { asDuration, asInteger, asRate, asShare, asTokenRatio, TOKEN_RATIO_TEXT } from './quantities.js';
-import type { Reader, Values } from './settings.js';
+import type { Values } from './row.js';
+import type { Reader } from './settings.js';
 
 /** Ten wholes, in millionths. */
 const MAX_RATIO = 1e7;

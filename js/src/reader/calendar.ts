@@ -2,7 +2,8 @@
 
 import { TEXT } from './node.js';
 import { isText, LIMIT_RATE_TEXT, MAX_COUNT, parseRate, parseWhole, rateProblem } from './quantities.js';
-import type { Reader, Values } from './settings.js';
+import type { Values } from './row.js';
+import type { Reader } from './settings.js';
 
 /** The units, and how long a period each counts as, in days. */
 const UNITS = [

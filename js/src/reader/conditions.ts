@@ -1,4 +1,4 @@
-import { prefixOf } from '../prefixes.js';
+import { prefixOf } from '../base/prefixes.js';
 import { quote } from './bytes.js';
 import { type Fields, fieldsOf } from './fields.js';
 import { NAME_TEXT, validName } from './names.js';
@@ -6,29 +6,8 @@ import { LIST, MAP, Node, TEXT } from './node.js';
 import { attribute, PLAIN } from './per.js';
 import type { Problems } from './problems.js';
 import { asShare, isText } from './quantities.js';
+import type { Case, Condition, Entry, Share, Step } from './result.js';
 import type { Reader, Settings } from './settings.js';
-import type { Step } from './step.js';
-
-/** An attribute and the values of which it has one. Its texts are in bytes. */
-export interface Entry {
-  readonly attribute: string;
-  readonly values: readonly string[];
-}
-
-/** What a call must match in all, and of what in none. */
-export interface Case {
-  readonly all: readonly Entry[];
-  readonly none: readonly Entry[];
-}
-
-/** A call matches one of the cases. Without a case there is no condition. */
-export type Condition = readonly Case[];
-
-/** The share of the calls that a step enforces for, in millionths, and the attribute that decides; 0 for all calls. */
-export interface Share {
-  readonly of: number;
-  readonly by: string;
-}
 
 const ATTRIBUTE_TEXT = 'key, ip, header:NAME, cookie:NAME, query:NAME, host, method, path or route';
 const CONDITION_TEXT = 'a map of attributes and their values, or a list of such maps';

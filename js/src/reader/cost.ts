@@ -3,7 +3,8 @@ import { type Node, NUMBER, TEXT } from './node.js';
 import { attribute } from './per.js';
 import type { Problems } from './problems.js';
 import { asInteger } from './quantities.js';
-import type { Reader, Values } from './settings.js';
+import type { Values } from './row.js';
+import type { Reader } from './settings.js';
 
 const ATTRIBUTE_TEXT = 'header:NAME, cookie:NAME or query:NAME';
 const COST_TEXT = `a whole number of permits, ${ATTRIBUTE_TEXT}, or {attribute: NAME, default: n}`;
@@ -29,9 +30,6 @@ export const cost: Reader = ({ problems }, n, { least = 0, most = 0 }) => {
   const values = named && valuesOf(problems, named, ATTRIBUTE_TEXT, permits ?? 1);
   return permits === undefined ? undefined : values;
 };
-
-/** The attribute of the values of a cost in bytes, empty for none. */
-export const attributeOf = ([, ...bytes]: Values): string => String.fromCharCode(...bytes.map(Number));
 
 /** Refuses a setting of steps on a mechanism alone: its calls name their costs, and end without an outcome. */
 export const notAlone: Reader = ({ problems }, n, { name }) => {

@@ -1,5 +1,6 @@
+import { MECHANISMS } from '../generated/mechanisms.js';
 import { Fields, fieldsOf } from './fields.js';
-import { MECHANISMS, type MechanismName, READERS } from './mechanisms.js';
+import { type MechanismName, READERS } from './mechanisms.js';
 import type { Node } from './node.js';
 import { readKeys } from './per.js';
 import type { Problems } from './problems.js';

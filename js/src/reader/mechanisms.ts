@@ -1,3 +1,4 @@
+import { MECHANISMS } from '../generated/mechanisms.js';
 import { backoff, blockTime, jitter, openTime } from './backoff.js';
 import { bound } from './bound.js';
 import { budget } from './budget.js';
@@ -5,21 +6,10 @@ import { rate, zone } from './calendar.js';
 import { classAttribute, classRates } from './conditions.js';
 import { cost } from './cost.js';
 import { delay } from './delay.js';
-import { adaptive } from './mechanisms/adaptive.js';
-import { breaker } from './mechanisms/breaker.js';
-import { bulkhead } from './mechanisms/bulkhead.js';
-import { chaos } from './mechanisms/chaos.js';
-import { hedge } from './mechanisms/hedge.js';
-import { limit } from './mechanisms/limit.js';
-import { retry } from './mechanisms/retry.js';
-import { timeout } from './mechanisms/timeout.js';
 import { methods } from './methods.js';
 import { bool, chance, count, duration, share, word } from './readers.js';
 import { type Mechanism, map, oneOf, type Readers } from './settings.js';
 import { words } from './words.js';
-
-/** All mechanisms by their names, in the order in which errors list them. */
-export const MECHANISMS = { timeout, retry, breaker, limit, bulkhead, hedge, adaptive, chaos };
 
 export type MechanismName = keyof typeof MECHANISMS;
 

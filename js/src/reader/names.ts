@@ -69,3 +69,19 @@ export function nearName(name: string): string {
   const near = fold(name).replace(/[ _.]/g, '-');
   return near.length <= LONGEST_NAME && validName(near) ? near : '';
 }
+
+/** The names of a policy. Those of changes are not in a plain one. */
+export const POLICY_NAMES = [
+  'steps',
+  'pass',
+  'extends',
+  'change',
+  'add',
+  'remove',
+  'allow',
+  'deny',
+  'fallback',
+  'outcomes',
+  'description',
+];
+export const POLICY_TEXT = 'a policy: a map of steps, fallback and outcomes';

@@ -4,7 +4,7 @@ import { LONGEST_NAME, nearest } from './names.js';
 import { LIST, type Node } from './node.js';
 import type { Problems } from './problems.js';
 import { asInteger, asWord, isText } from './quantities.js';
-import type { KeySettings } from './step.js';
+import type { KeySettings } from './result.js';
 
 /** The attributes, and those that have a name behind. */
 export const PLAIN = ['key', 'ip', 'host', 'method', 'path', 'route'];

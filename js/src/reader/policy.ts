@@ -1,40 +1,14 @@
-import { type Condition, readCondition } from './conditions.js';
+import { readCondition } from './conditions.js';
 import { type Fields, fieldsOf } from './fields.js';
+import { POLICY_NAMES, POLICY_TEXT } from './names.js';
 import { BOOL, MAP, type Node } from './node.js';
 import { checkOutcomes } from './outcomes.js';
 import type { Problems } from './problems.js';
 import { asInteger, isText } from './quantities.js';
 import { copy } from './resolve.js';
-import type { Step } from './step.js';
+import type { Condition, ReadPolicy, Step } from './result.js';
 import { readSteps } from './steps.js';
 import { readMechanisms, withoutUses } from './uses.js';
-
-/** A policy that was read. */
-export interface ReadPolicy {
-  readonly steps: readonly Step[];
-  readonly fallback: boolean;
-  /** The calls that pass without any step, and those that are refused. */
-  readonly allow?: Condition;
-  readonly deny?: Condition;
-  /** The policy without `extends` and `use`, and with the defaults of the document, where it takes something from elsewhere. */
-  readonly plain?: Node;
-}
-
-/** The names of a policy. Those of changes are not in a plain one. */
-export const POLICY_NAMES = [
-  'steps',
-  'pass',
-  'extends',
-  'change',
-  'add',
-  'remove',
-  'allow',
-  'deny',
-  'fallback',
-  'outcomes',
-  'description',
-];
-export const POLICY_TEXT = 'a policy: a map of steps, fallback and outcomes';
 
 /** Reads the body of one policy, by itself, which may have mechanisms of its own. */
 export function readPolicy(problems: Problems, n: Node): ReadPolicy {

@@ -1,8 +1,8 @@
-import type { Problem } from '../errors.js';
+import type { Problem } from '../base/errors.js';
 import { quote, shorten, textOf } from './bytes.js';
 import type { Places } from './json.js';
 import { BAD, BOOL, LIST, MAP, type Node, NULL, NUMBER, TEXT } from './node.js';
-import type { SharedMechanism } from './uses.js';
+import type { SharedMechanism } from './result.js';
 
 /** One error of a document. Its texts are in bytes. */
 interface Noted {

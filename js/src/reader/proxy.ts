@@ -1,4 +1,4 @@
-import { prefixOf } from '../prefixes.js';
+import { prefixOf } from '../base/prefixes.js';
 import { fieldsOf } from './fields.js';
 import { LIST, type Node } from './node.js';
 import { MAX_KEYS } from './per.js';

@@ -1,10 +1,11 @@
-import { PolicyError, type Problem } from '../errors.js';
+import { PolicyError, type Problem } from '../base/errors.js';
 import type { Alone } from './alone.js';
 import { textOf } from './bytes.js';
 import { bytesOfSource, checkSource, Places, readJSON, SyntaxProblem } from './json.js';
 import { MAP, Node } from './node.js';
 import { Problems, problem } from './problems.js';
-import { type KeysReader, noKeys, readStep, type Step } from './step.js';
+import type { Step } from './result.js';
+import { type KeysReader, noKeys, readStep } from './step.js';
 import { ValueReader } from './values.js';
 
 /** The line of a message about a problem of a source. */

@@ -3,14 +3,13 @@
 
 import { quote } from './bytes.js';
 import { fieldsOf } from './fields.js';
+import { findMechanism, MAX_STEPS, stepEntry } from './find.js';
 import { mechanismOf, USE } from './mechanisms.js';
-import { nearest, orList } from './names.js';
+import { nearest, orList, POLICY_NAMES, POLICY_TEXT } from './names.js';
 import { BAD, BOOL, LIST, MAP, Node, TEXT } from './node.js';
-import { POLICY_NAMES, POLICY_TEXT } from './policy.js';
 import type { Problems } from './problems.js';
 import { isText } from './quantities.js';
 import { type Mechanism, shortOf } from './settings.js';
-import { findMechanism, MAX_STEPS } from './steps.js';
 import { unknownPolicy } from './unknown-policy.js';
 
 /** The most policies that one policy extends, one after another. */
@@ -31,13 +30,6 @@ const bad = (n: Node): Node => copy(n, [], { kind: BAD });
 
 /** How many nodes a node is, with all in it. */
 const size = (n: Node): number => n.items.reduce((count, item) => count + size(item), 1);
-
-/** The entry of a step, undefined for a node that is none. */
-export function stepEntry(item: Node): Node | undefined {
-  const [entry, second] = item.items;
-  if (item.kind !== MAP || !entry || second) return undefined;
-  return entry.key === USE || mechanismOf(entry.key) ? entry : undefined;
-}
 
 /** The settings of a mechanism as a map, that of a short form included; undefined for what is neither. */
 export function settingsOf(entry: Node, mechanism = mechanismOf(entry.key) as Mechanism): Node | undefined {

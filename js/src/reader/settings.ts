@@ -1,91 +1,18 @@
-import { attributeOf } from './cost.js';
 import { type Fields, fieldsOf } from './fields.js';
 import { type Kind, MAP, type Node, NUMBER, TEXT } from './node.js';
 import type { Problems } from './problems.js';
 import { DURATION_TEXT, LIMIT_RATE_TEXT } from './quantities.js';
-
-/** The form of a setting's value in a document. */
-export type Type =
-  | 'attribute'
-  | 'backoff'
-  | 'block_time'
-  | 'bool'
-  | 'bound'
-  | 'budget'
-  | 'chance'
-  | 'cost'
-  | 'count'
-  | 'delay'
-  | 'duration'
-  | 'jitter'
-  | 'map'
-  | 'methods'
-  | 'one_of'
-  | 'open_time'
-  | 'rate'
-  | 'rates'
-  | 'share'
-  | 'word'
-  | 'words'
-  | 'zone';
-
-/** What the core gets for a setting, in its order: counts, indexes and millionths as numbers, nanoseconds as bigints. */
-export type Values = readonly (number | bigint)[];
-
-/** A name of a mechanism's map of settings. The table in Go says what each means. */
-export interface Setting {
-  readonly name: string;
-  readonly type: Type;
-  readonly least?: number;
-  readonly most?: number;
-  readonly words?: string;
-  readonly required?: true;
-  readonly says?: string;
-  /** The part of a map that may be there in place of a required one. */
-  readonly or?: string;
-  /** A variant of a `one_of`. What is behind it, up to the next one, belongs to it. */
-  readonly variant?: true;
-  readonly parts?: readonly Setting[];
-  /** The part of a map whose value may be in place of the map. */
-  readonly short?: string;
-  /**
-   * Of a map that the core gets only where it is given, and of a zone that it gets only beside a rate by the calendar:
-   * the bit that says so, of the byte behind the words before it.
-   */
-  readonly bit?: number;
-  /** Its values where it is not there and nothing else changes them. */
-  readonly default?: Values;
-}
+import { attributeOf, type Row, type Setting, type Type, type Values } from './row.js';
 
 /** The bit of a byte of words behind which a byte with the bits of maps is. */
 const MORE = 64;
 
-/** A row of the table of mechanisms. */
-export interface Row {
-  readonly kind: number;
-  readonly name: string;
-  /** The setting whose value may be in place of the map. */
-  readonly short?: string;
-  /** The setting that such a value may have meant where there is no short form. */
-  readonly like?: string;
-  /** What is allowed in place of the map. */
-  readonly form: string;
-  /** Why a step of it may need no cells, behind the name of a setting. */
-  readonly stateless?: string;
-  /** Whether a policy has at most one step of it, and the mechanism that must not be below it. */
-  readonly once?: true;
-  /** Whether no step may be below one of it. */
-  readonly last?: true;
-  readonly below?: string;
-  readonly settings: readonly Setting[];
-}
-
-/** A mechanism: its row, and its rules that are no data. */
+/** A mechanism: its row, and functions that follow from the row and from the rules that no row has. */
 export interface Mechanism {
   readonly row: Row;
   /** Fills in the defaults that depend on other settings, and reports settings that exclude each other. */
-  check(s: Settings): void;
-  /** Whether settings need cells. Every setting does where this is left out. */
+  check?(s: Settings): void;
+  /** Whether settings need cells. Every setting does where this and the row's `stateless` are left out. */
   needsCells?(s: Settings): boolean;
   /** Whether a text may have meant the setting `like`. */
   isLike?(text: string): boolean;
@@ -136,7 +63,7 @@ export class Settings {
       if (!this.fields) return;
       this.parts(this.fields, row.settings, '');
     }
-    mechanism.check(this);
+    mechanism.check?.(this);
   }
 
   /** The settings of the same map with another entry in place of one. */
@@ -145,7 +72,7 @@ export class Settings {
     const own = new Settings(problems, mechanism, readers);
     own.fields = this.fields?.with(name, entry);
     if (own.fields) own.parts(own.fields, mechanism.row.settings, '');
-    mechanism.check(own);
+    mechanism.check?.(own);
     return own;
   }
 
@@ -250,6 +177,9 @@ export class Settings {
     );
   }
 }
+
+/** Whether a setting is not there, or could be read. */
+export const readable = (s: Settings, name: string): boolean => !s.has(name) || s.whole(name);
 
 /** The setting that a value of a kind is in place of the map; undefined for a value that is no short form. */
 export function shortOf({ settings, short }: Row, kind: Kind): Setting | undefined {

@@ -1,53 +1,24 @@
 import { quote } from './bytes.js';
-import type { Condition, Share } from './conditions.js';
-import { attributeOf } from './cost.js';
 import type { Fields } from './fields.js';
 import { NAME_TEXT, nearName, RESERVED, RESERVED_FOUND, RESERVED_TEXT, validName } from './names.js';
 import { BOOL, type Node, TEXT } from './node.js';
 import type { Problems } from './problems.js';
 import { asBool, asWord, isText } from './quantities.js';
+import type { Step } from './result.js';
+import { attributeOf } from './row.js';
 import { type Mechanism, type Readers, Settings } from './settings.js';
-
-/** The settings of keys. */
-export interface KeySettings {
-  /** The attributes that it has a cell for each value of. */
-  per: readonly string[];
-  /** The greatest number of keys, 0 without `per`. */
-  keys: number;
-  /** The indexes of the words. */
-  whenFull: number;
-  missing: number;
-}
-
-/** A step that was read. Its texts are in bytes. */
-export interface Step extends KeySettings {
-  /** The name of its mechanism. */
-  readonly mechanism: string;
-  readonly kind: number;
-  name: string;
-  shadow: boolean;
-  /** The calls that it applies to, and those that it enforces for. */
-  when: Condition;
-  enforce: Share;
-  /** The class of a limit that it is for, empty for none; and the index of the step in the document. */
-  className: string;
-  at: number;
-  /** Whether it has cells. */
-  cells: boolean;
-  /** The values of its settings for the core. */
-  values: readonly (number | bigint | string)[];
-  /** Whether the last value is the wall time of mark 0, in nanoseconds. */
-  dated: boolean;
-  /** The attribute that has the cost of a call, empty for none. */
-  cost: string;
-  /** The mechanism that it shares with steps of other policies, empty for none. */
-  shares: string;
-}
 
 /** The settings that every mechanism has, behind its own. */
 const OF_CELLS = ['per', 'keys', 'when_full', 'missing', 'scope'];
 const OF_CALLS = ['when', 'enforce'];
-const COMMON = ['name', 'shadow', ...OF_CALLS, ...OF_CELLS, 'description', 'defaults'];
+export const COMMON: readonly string[] = [
+  'name',
+  'shadow',
+  ...OF_CALLS,
+  ...OF_CELLS,
+  'description',
+  'defaults',
+];
 
 /** Reads the settings of keys of a step with cells. */
 export type KeysReader = (fields: Fields, step: Step) => void;

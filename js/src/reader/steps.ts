@@ -1,20 +1,16 @@
+import { MECHANISMS } from '../generated/mechanisms.js';
 import { quote } from './bytes.js';
 import { classSteps, readConditions } from './conditions.js';
-import { unknownName } from './fields.js';
-import { MECHANISMS, mechanismOf, READERS, USE } from './mechanisms.js';
-import { orList } from './names.js';
-import { LIST, MAP, type Node, TEXT } from './node.js';
+import { findMechanism, MAX_STEPS, stepEntry } from './find.js';
+import { READERS, USE } from './mechanisms.js';
+import { LIST, type Node } from './node.js';
 import { readKeys } from './per.js';
 import type { Problems } from './problems.js';
-import { stepEntry } from './resolve.js';
-import type { Mechanism, Row } from './settings.js';
-import { type ReadStep, readStep, type Step, type StepReaders } from './step.js';
+import type { Step } from './result.js';
+import type { Row } from './row.js';
+import type { Mechanism } from './settings.js';
+import { type ReadStep, readStep, type StepReaders } from './step.js';
 import { readUse } from './uses.js';
-
-/** The most steps of a policy. */
-export const MAX_STEPS = 16;
-/** Mechanisms that other versions may have. */
-const LATER = ['shed', 'queue', 'cache', 'adaptive', 'throttle'];
 
 const MORE: StepReaders = {
   conditions: readConditions,
@@ -123,34 +119,4 @@ function checkOnce(
       );
     }
   }
-}
-
-/** The mechanism of a map of one entry, mechanism to settings. */
-export function findMechanism(problems: Problems, n: Node): Mechanism | undefined {
-  const allowed = 'a step: a map of one entry, mechanism to settings';
-  const { length } = n.items;
-  if (n.kind === MAP && length > 1) {
-    problems.fail(
-      n,
-      `a map of ${length} entries`,
-      `${allowed}; name, shadow, per and scope belong inside the settings`,
-    );
-    return undefined;
-  }
-  const [entry] = n.items;
-  if (n.kind !== MAP || !entry) {
-    const near = n.kind === TEXT && mechanismOf(n.text) ? `{${n.text}: {...}}` : '';
-    problems.mistyped(n, allowed, near);
-    return undefined;
-  }
-  const mechanism = mechanismOf(entry.key);
-  if (mechanism) return mechanism;
-  const names = [...Object.keys(MECHANISMS), ...(problems.shared.size ? [USE] : [])];
-  if (LATER.includes(entry.key)) {
-    const found = `the mechanism ${quote(entry.key)}, which this version does not have`;
-    problems.failKey(entry, found, orList(names));
-  } else {
-    unknownName(problems, entry, names);
-  }
-  return undefined;
 }

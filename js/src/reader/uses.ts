@@ -3,6 +3,7 @@
 import { quote } from './bytes.js';
 import { readConditions } from './conditions.js';
 import { fieldsOf } from './fields.js';
+import { findMechanism, stepEntry } from './find.js';
 import { mechanismOf, READERS, USE } from './mechanisms.js';
 import {
   NAME_TEXT,
@@ -18,10 +19,10 @@ import { MAP, type Node, TEXT } from './node.js';
 import { readKeys } from './per.js';
 import type { Problems } from './problems.js';
 import { asBool, isText } from './quantities.js';
-import { copy, mechanismSteps, settingsOf, stepEntry } from './resolve.js';
+import { copy, mechanismSteps, settingsOf } from './resolve.js';
+import type { Step } from './result.js';
 import type { Mechanism } from './settings.js';
-import { type ReadStep, readStep, type Step, type StepReaders, stepName } from './step.js';
-import { findMechanism } from './steps.js';
+import { type ReadStep, readStep, type StepReaders, stepName } from './step.js';
 
 /** The most mechanisms that policies of a document share. */
 const MAX_MECHANISMS = 1000;
@@ -29,13 +30,6 @@ const MAX_MECHANISMS = 1000;
 const MORE: StepReaders = { conditions: readConditions, classes: () => [] };
 /** The most names that an error lists. */
 const MAX_LISTED = 8;
-
-/** A mechanism that steps may use; without a step where its error is reported. */
-export interface SharedMechanism {
-  readonly step?: Step | undefined;
-  /** Its entry, with the defaults of the document. */
-  readonly entry: Node;
-}
 
 /** Reads the map of mechanisms that policies share, which take the defaults of the document. */
 export function readMechanisms(problems: Problems, source: Node, defaults?: Node): void {

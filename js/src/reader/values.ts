@@ -1,4 +1,4 @@
-import { shown } from '../shown.js';
+import { shown } from '../base/shown.js';
 import { bytesOf } from './bytes.js';
 import { AT_MOST, HALF, NUL, SyntaxProblem, TOO_DEEP } from './json.js';
 import { BOOL, type Kind, LIST, MAP, MAX_BYTES, MAX_DEPTH, type Node, NULL, NUMBER, TEXT } from './node.js';

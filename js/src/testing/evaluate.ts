@@ -1,3 +1,6 @@
+import { durationText } from '../base/durations.js';
+import { readSource } from '../core.js';
+import { check, ready, shared, words, x } from '../engine/engine.js';
 import {
   DECISION_CONFIGURED,
   FLAG_LAST,
@@ -15,15 +18,12 @@ import {
   SLOT_SLOT,
   SLOT_SPAN,
   STALE,
-} from '../abi.js';
-import { putConditions } from '../conditions.js';
-import { readSource } from '../core.js';
-import { putCosts, putUsed } from '../costs.js';
-import { durationText } from '../durations.js';
-import { check, ready, shared, words, x } from '../engine.js';
-import { Keys } from '../keys.js';
-import type { Layout, Source } from '../plan.js';
-import type { Policy, PolicyDocument, Step } from '../policy.js';
+} from '../generated/abi.js';
+import { putConditions } from '../pipeline/conditions.js';
+import { putCosts, putUsed } from '../pipeline/costs.js';
+import { Keys } from '../pipeline/keys.js';
+import type { Layout, Source } from '../pipeline/plan.js';
+import type { Policy, PolicyDocument, Step } from '../pipeline/policy.js';
 import { type LogDecision, readDecision } from '../tracing/decision.js';
 import { type Event, EventError, type ReadEvent, readEvent } from './events.js';
 

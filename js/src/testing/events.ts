@@ -1,5 +1,5 @@
-import { nanosecondsOf } from '../durations.js';
-import type { Outcome } from '../types.js';
+import { nanosecondsOf } from '../base/durations.js';
+import type { Outcome } from '../base/types.js';
 
 /** A duration since the start in Go's form, or whole nanoseconds. */
 export type Time = string | number | bigint;

@@ -8,7 +8,7 @@ import {
   MODES,
   OUTPUT_MARKS,
   OUTPUT_NAMES,
-} from '../abi.js';
+} from '../generated/abi.js';
 
 /** A breaker of a client, and when it opens after a mark. */
 export interface Opening {

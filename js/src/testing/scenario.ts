@@ -1,5 +1,5 @@
-import type { Policy } from '../policy.js';
-import type { Duration, Rate, Share } from '../types.js';
+import type { Duration, Rate, Share } from '../base/types.js';
+import type { Policy } from '../pipeline/policy.js';
 
 /** A distribution; `Q` is what is drawn. A plain value is drawn always. */
 export type Distribution<Q = Duration> =

@@ -8,7 +8,7 @@ import {
   SLOT_BUFFER,
   SLOT_SIZE,
   SLOTS_SIZE,
-} from '../abi.js';
+} from '../generated/abi.js';
 import { Marks } from './marks.js';
 import type { Scenario, SimulationResult } from './scenario.js';
 import { type Run, Simulation } from './simulation.js';

@@ -1,5 +1,5 @@
-import { durationText, nanosecondsOf } from '../durations.js';
-import type { Duration } from '../types.js';
+import { durationText, nanosecondsOf } from '../base/durations.js';
+import type { Duration } from '../base/types.js';
 import { exceeded, type Marks, type Opening } from './marks.js';
 import type { ClientResult, Scenario, ServiceResult, SimulationResult } from './scenario.js';
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../types.js';
+import type { Clock } from '../base/types.js';
 
 /** A clock that moves only by `advance`. */
 export interface VirtualClock extends Clock {

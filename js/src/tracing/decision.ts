@@ -1,5 +1,6 @@
 // The lines of decisions, in the order of their fields. eval/REFERENCE.md of the repository says what they mean.
 
+import { durationText } from '../base/durations.js';
 import {
   FLAG_FALLBACK,
   FLAG_SHADOW,
@@ -15,9 +16,8 @@ import {
   RECORD_REASON,
   RECORD_STEP,
   RECORD_VALUE,
-} from '../abi.js';
-import { durationText } from '../durations.js';
-import { type Layout, stepName } from '../plan.js';
+} from '../generated/abi.js';
+import { type Layout, stepName } from '../pipeline/plan.js';
 
 /** A decision, with the fields of the decision log in their order: as JSON it is the line of `sluice eval`. */
 export interface LogDecision {

@@ -1,5 +1,8 @@
 // Records what passes between a pipeline and its module, in the format of docs/trace.md of the repository.
 
+import { wallOf } from '../base/clock.js';
+import { durationText } from '../base/durations.js';
+import type { Engine } from '../engine/engine.js';
 import {
   DECISION_CHANGE,
   DECISION_CONFIGURED,
@@ -20,15 +23,12 @@ import {
   SLOT_SLOT,
   SLOT_SPENT,
   SLOT_USED,
-} from '../abi.js';
-import { wallOf } from '../clock.js';
-import { durationText } from '../durations.js';
-import type { Engine } from '../engine.js';
-import { valuesOf } from '../keys.js';
-import type { PipelineCallOptions } from '../pipeline-options.js';
-import type { Layout } from '../plan.js';
-import type { Policy } from '../policy.js';
-import type { Recording, Traced } from '../tracing.js';
+} from '../generated/abi.js';
+import type { PipelineCallOptions } from '../pipeline/call-options.js';
+import { valuesOf } from '../pipeline/keys.js';
+import type { Layout } from '../pipeline/plan.js';
+import type { Policy } from '../pipeline/policy.js';
+import type { Recording, Traced } from '../pipeline/recording.js';
 import { readDecision } from './decision.js';
 import { hashes, type Redact } from './redact.js';
 

@@ -21,7 +21,7 @@ import (
 var abiGuest []byte
 
 // abiLog is what the guest logs of its configuration: the third VM that adds to the
-// counter, behind those of the canary and of the main thread.
+// counter, behind the contexts of the canary and of the main thread.
 const abiLog = `
 level 2
 configuration 50000 "xxx" proxy: ok

@@ -17,6 +17,7 @@ import (
 	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/eval"
 	"github.com/sluice-go/sluice/internal/oracle"
@@ -31,7 +32,7 @@ import (
 )
 
 // performed are the mechanisms of the filter.
-var performed = []pipeline.Kind{pipeline.Limit, pipeline.Breaker, pipeline.Bulkhead}
+var performed = []pipeline.Kind{mechanism.Limit, mechanism.Breaker, mechanism.Bulkhead}
 
 // TestWorkerAsEval and TestProcessAsEval send the requests of random logs through random
 // policies, and several that share mechanisms, in each state: each request is decided as by sluice eval
@@ -204,7 +205,7 @@ func (c *filterCase) accept() {
 }
 
 // compare takes out what state process performs in another way, as docs/runtimes.md says:
-// waits are reservations, keys share groups of cells, and leases are those of workers.
+// waits are reservations, keys share groups of cells, and leases belong to workers.
 func (c *filterCase) compare() {
 	if c.state != document.ProcessState {
 		return

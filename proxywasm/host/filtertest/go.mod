@@ -4,13 +4,17 @@ go 1.26.0
 
 require (
 	github.com/sluice-go/sluice v0.1.0
+	github.com/sluice-go/sluice/internal/oracle v0.1.0
+	github.com/sluice-go/sluice/proxywasm v0.1.0
 	github.com/sluice-go/sluice/proxywasm/host v0.1.0
+	github.com/sluice-go/sluice/vectors v0.1.0
 	github.com/stretchr/testify v1.11.1
 )
 
 require (
 	github.com/davecgh/go-spew v1.1.1 // indirect
 	github.com/pmezard/go-difflib v1.0.0 // indirect
+	github.com/sluice-go/sluice/wasm v0.1.0 // indirect
 	github.com/tetratelabs/wazero v1.12.0 // indirect
 	go.yaml.in/yaml/v4 v4.0.0 // indirect
 	golang.org/x/sys v0.44.0 // indirect

@@ -61,7 +61,7 @@ func TestStepsOfOtherProxies(t *testing.T) {
 	}
 }
 
-// TestLongStates has steps with keys whose states are long: those of a slot are kept, and a
+// TestLongStates has steps with keys whose states are long: states of a slot are kept, and a
 // longer one is refused with its length.
 func TestLongStates(t *testing.T) {
 	t.Parallel()

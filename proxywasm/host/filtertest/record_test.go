@@ -64,7 +64,7 @@ func TestRecordIsReplayed(t *testing.T) {
 }
 
 // replayed returns how many decisions about requests eval comes to by the events of a trace, and
-// how they differ from those of the trace.
+// how they differ from the decisions of the trace.
 func replayed(t *testing.T, text string, lines []string) (decided int, diff string) {
 	t.Helper()
 	doc, err := policy.Parse("policy.json", []byte(text))

@@ -18,7 +18,7 @@ type Scenario struct {
 	Document string
 	// Proxy are settings of the section proxy besides the state, as JSON members.
 	Proxy string
-	// Routes are those of Envoy that name a policy in their metadata.
+	// Routes are the routes of Envoy that name a policy in their metadata.
 	Routes    []Route
 	Exchanges []Exchange
 }
@@ -44,13 +44,13 @@ type Exchange struct {
 	// 200, of a call for OK.
 	Answer int
 
-	// Status is the one that the client gets, 0 for that of the upstream. Of a call it is
-	// that of gRPC.
+	// Status is the one that the client gets, 0 for the upstream's. Of a call it is
+	// the status of gRPC.
 	Status int
 	// Want are lines that the answer has once, a name in lower case and a value; an empty
 	// value means that there is no such line.
 	Want map[string]string
-	// Body is that of the answer, empty for any.
+	// Body is the body of the answer, empty for any.
 	Body string
 	// UpstreamPath is the path that the upstream sees, empty for any.
 	UpstreamPath string

@@ -1,5 +1,5 @@
 // Command gen writes the numbers of the ABI for other languages and for people:
-// js/src/abi.ts, and the generated sections of wasm/ABI.md and wasm/PLAN.md. go
+// js/src/generated/abi.ts, and the generated sections of wasm/ABI.md and wasm/PLAN.md. go
 // generate ./wasm/abi runs it.
 package main
 
@@ -53,7 +53,7 @@ func files(root string) ([]file, error) {
 		if err != nil {
 			return nil, err
 		}
-		if page, err = pageWith(root, page, p.path, p.sections); err != nil {
+		if page, err = pageWith(page, p.path, p.sections); err != nil {
 			return nil, err
 		}
 		all = append(all, file{p.path, page})

@@ -17,7 +17,7 @@ import (
 	"github.com/sluice-go/sluice/wasm/abi"
 )
 
-const scriptPath = "js/src/abi.ts"
+const scriptPath = "js/src/generated/abi.ts"
 
 // width is the longest line of the sources of the npm package.
 const width = 110

@@ -139,7 +139,7 @@ func start(role, upstream string) (*process, error) {
 }
 
 // compare compares the proxies. Rounds are short and alternate, and the ratio is
-// the median of those of neighbours, so that whatever else the machine does
+// the median of its neighbours, so that whatever else the machine does
 // falls on both.
 func compare(out io.Writer, upstream string, rounds, clients int, span time.Duration) error {
 	roles := []string{"plain", "sluice"}
@@ -173,7 +173,7 @@ func compare(out io.Writer, upstream string, rounds, clients int, span time.Dura
 	}
 	plain, own := figures["plain"], figures["sluice"]
 	fmt.Fprintf(out, "\n## sluice serve beside httputil.ReverseProxy\n\n"+
-		"%d connections, medians of %d rounds of %s, which alternate; the ratio is the median of those of neighbours.\n"+
+		"%d connections, medians of %d rounds of %s, which alternate; the ratio is the median of its neighbours.\n"+
 		"`serve` sets GOGC to 400 unless the environment says otherwise.\n\n"+
 		"| proxy | requests/s | CPU us/request | p99 ms |\n|---|---|---|---|\n", clients, rounds, span)
 	for i, name := range []string{"httputil.ReverseProxy", "sluice serve"} {

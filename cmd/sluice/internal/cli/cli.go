@@ -19,7 +19,7 @@ import (
 )
 
 // Env has the inputs and outputs of a command beside its arguments. Its context is
-// that of its cobra.Command.
+// the text of its cobra.Command.
 type Env struct {
 	Stdin  io.Reader
 	Stdout io.Writer

@@ -47,7 +47,7 @@ func TestDemoUsage(t *testing.T) {
 	}
 }
 
-// TestDemoTime compares the time that texts name with that of the scenario.
+// TestDemoTime compares the time that texts name with the time of the scenario.
 func TestDemoTime(t *testing.T) {
 	s := demo.NewScenario(1, demo.DefaultDuration)
 	takes := fmt.Sprintf("takes %.0f seconds", s.Total().Seconds())

@@ -121,7 +121,7 @@ policies:
 	}
 }
 
-// TestEnginesBadLines compares the errors of lines that cannot be read, those of
+// TestEnginesBadLines compares the errors of lines that cannot be read, errors of
 // policies above all.
 func TestEnginesBadLines(t *testing.T) {
 	for line, want := range map[string]string{

@@ -27,7 +27,7 @@ func TestEnvoy(t *testing.T) {
 		t.Errorf("code %d, stdout %s, stderr %s", code, stdout, stderr)
 	}
 	const refused = "stdin:3:19: policies.only.steps[0].timeout: found a step that the filter of a proxy does not perform; " +
-		"allowed limit, breaker and bulkhead; timeout of an Envoy route bounds requests, per_try_timeout of its retry_policy each attempt\n"
+		"allowed breaker, limit and bulkhead; timeout of an Envoy route bounds requests, per_try_timeout of its retry_policy each attempt\n"
 	for command, want := range map[string]string{
 		"envoy -":                         refused,
 		"envoy --bootstrap -u http://x -": refused,

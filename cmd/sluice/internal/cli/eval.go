@@ -15,6 +15,7 @@ import (
 	"github.com/sluice-go/sluice/eval"
 	"github.com/sluice-go/sluice/internal/oracle/generate"
 	"github.com/sluice-go/sluice/policy"
+	"github.com/sluice-go/sluice/wasm/decide"
 	"github.com/sluice-go/sluice/wasm/host"
 )
 
@@ -222,13 +223,13 @@ func (f *evalFlags) decider(ctx context.Context, of []policy.Policy) (func(io.Re
 	return func(in io.Reader, out io.Writer) error {
 		defer m.Close()
 		if f.all {
-			return eval.RunModuleAll(m, names, plans, f.options, in, out)
+			return decide.RunAll(m, names, plans, f.options, in, out)
 		}
-		return eval.RunModule(m, plans[0], f.options, in, out)
+		return decide.Run(m, plans[0], f.options, in, out)
 	}, nil
 }
 
-// output stores the error of a writer, to distinguish it from that of a reader.
+// output stores the error of a writer, to distinguish it from the error of a reader.
 type output struct {
 	to  io.Writer
 	err error

@@ -55,7 +55,7 @@ func (t *tally) Write(p []byte) (int, error) {
 	}
 }
 
-// rank is the place of a kind of decisions in a summary: that of decision.Kind, and the
+// rank is the place of a kind of decisions in a summary: the place of decision.Kind, and the
 // last one for "stale", which is none.
 func rank(name string) int {
 	const unknown = decision.Kind(0)

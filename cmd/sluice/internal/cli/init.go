@@ -17,7 +17,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/policy"
 )
 
@@ -231,10 +230,8 @@ const mostConcurrent = 10_000
 
 // perSecond returns the rate of the answer.
 func (f *initFlags) perSecond() float64 {
-	one, err := policy.ParseOne("rate.yaml", []byte("steps: [{limit: {rate: "+f.answers[rate]+"}}]"))
-	must(err) // it has been checked
-	c := one.Steps[0].Config.(limiter.Config)
-	return float64(c.Count) / c.Period.Seconds()
+	quota, _ := rateOf(f.answers[rate]) // it has been checked
+	return float64(quota.Count) / quota.Period.Seconds()
 }
 
 // roundUp rounds a duration up to two digits, for people.

@@ -15,7 +15,7 @@ import (
 var rewrite = flag.Bool("rewrite", false, "write what lint prints to testdata")
 
 // TestLint compares the reports of the samples and of testdata/lint, as text
-// and as JSON, with those of testdata/lint. Read the difference after -rewrite.
+// and as JSON, with the findings of testdata/lint. Read the difference after -rewrite.
 func TestLint(t *testing.T) {
 	golden, err := filepath.Abs("testdata/lint")
 	if err != nil {

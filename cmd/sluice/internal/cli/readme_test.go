@@ -135,7 +135,7 @@ func TestServeLines(t *testing.T) {
 
 var guideFlag = regexp.MustCompile("`--([a-z0-9-]+)")
 
-// TestFlagsOfGuides looks for the flags that the guides name among those of the commands.
+// TestFlagsOfGuides looks for the flags that the guides name among the flags of the commands.
 func TestFlagsOfGuides(t *testing.T) {
 	known := map[string]bool{}
 	for _, cmd := range newRoot(&Env{}).Commands() {

@@ -319,7 +319,7 @@ func (e *Env) serve(ctx context.Context, f *serveFlags) (err error) {
 
 func logger(to io.Writer, form, level string) *slog.Logger {
 	var l slog.Level
-	// The levels of the flag are those of slog.
+	// The flag takes the levels of slog.
 	must(l.UnmarshalText([]byte(level)))
 	options := &slog.HandlerOptions{Level: l}
 	if form == "json" {

@@ -9,8 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/serve"
+	"github.com/sluice-go/sluice/core/mechanism"
+	"github.com/sluice-go/sluice/core/mechanisms"
 	"github.com/sluice-go/sluice/policy"
 )
 
@@ -74,13 +75,13 @@ func (f *operateFlags) check(cmd *cobra.Command, c *serve.Config) (err error) {
 }
 
 // rateOf reads a rate as the policy document has it.
-func rateOf(text string) (limit sluice.LimiterConfig, ok bool) {
+func rateOf(text string) (quota mechanism.Permits, ok bool) {
 	// A text always has a form in JSON.
 	quoted, _ := json.Marshal(text)
 	p, err := policy.ParseOne("", []byte(`{"steps": [{"limit": `+string(quoted)+`}]}`))
 	if err != nil {
-		return limit, false
+		return quota, false
 	}
-	limit, ok = p.Steps[0].Config.(sluice.LimiterConfig)
-	return limit, ok
+	step := &p.Steps[0]
+	return mechanisms.Facts(step.Kind()).Permits(step.Config), true
 }

@@ -166,7 +166,7 @@ func TestReplayLogOfAll(t *testing.T) {
 }
 
 // TestReplayEvents checks that sluice eval decides the events of a replay as the replay did:
-// those of an access log, of a log of events and of a trace.
+// the calls of an access log, of a log of events and of a trace.
 func TestReplayEvents(t *testing.T) {
 	golden, err := filepath.Abs("testdata/replay")
 	if err != nil {

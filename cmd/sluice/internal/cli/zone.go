@@ -111,7 +111,7 @@ func ruleOf(times []time.Time, shift time.Duration) (calendar.Change, bool) {
 	return calendar.Change{Month: uint8(month), Week: uint8(week), Day: uint8(day), Time: int32(at / time.Second)}, same || last
 }
 
-// holds reports whether the days of a rule are those of a location for ten years.
+// holds reports whether a rule and a location have the same days for ten years.
 func holds(zone calendar.Zone, location *time.Location, now time.Time) bool {
 	c := calendar.Config{Unit: calendar.Day, Zone: zone}
 	at := now

@@ -9,7 +9,7 @@ import (
 
 // byHand is what people write who know about retry storms: a time limit of the
 // call and of each attempt, exponential backoff with full jitter, and a budget
-// that bounds the retries by a share of the calls. Its numbers are those of the
+// that bounds the retries by a share of the calls. Its numbers come from the
 // demonstration's policy. It has no breaker, no limit and no bulkhead.
 type byHand struct {
 	*client

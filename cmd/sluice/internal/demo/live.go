@@ -29,7 +29,7 @@ const (
 // maxWidth is where the lines stop growing.
 const maxWidth = 132
 
-// The colours are those of the terminal's own palette, which fits its background.
+// The colours come from the terminal's own palette, which fits its background.
 var (
 	bold   = lipgloss.NewStyle().Bold(true)
 	faint  = lipgloss.NewStyle().Foreground(lipgloss.BrightBlack)

@@ -124,7 +124,7 @@ var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"side": func(b [Sides][]Bin, s, i int) *Bin { return &b[s][i] },
 }).Parse(pageHTML))
 
-// Summaries returns those of all sides.
+// Summaries returns the summaries of all sides.
 func (v *View) Summaries() (sums [Sides]Summary) {
 	for i := range sums {
 		sums[i] = Summarise(v.Scenario, &v.Logs[i])

@@ -59,7 +59,7 @@ func Busy(sums *[Sides]Summary) string {
 	return fmt.Sprintf("This machine was busy: 1 of 100 calls began %s late or more. The numbers say as much of that as of the callers.", millis(late))
 }
 
-// reasons returns the names of the policy's reasons, those of most refusals
+// reasons returns the names of the policy's reasons, reasons of most refusals
 // first.
 func reasons(sums *[Sides]Summary) []string {
 	var names []string

@@ -70,7 +70,7 @@ func (c *conn) setDeadline(at time.Time) {
 	}
 }
 
-// early reports whether an error is that of a deadline which is not the context's, and
+// early reports whether an error comes from a deadline other than the context's, and
 // sets the next one: deadlines are set anew only when one passes.
 func (c *conn) early(err error) bool {
 	if err == nil || !errors.Is(err, os.ErrDeadlineExceeded) || c.cut.Load() {
@@ -189,7 +189,7 @@ func (c *conn) detach() bool {
 // for an error of the connection.
 func (c *conn) cause(err error) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) && !c.cut.Load() {
-		// It is that of the context, whose own clock may be a moment late.
+		// It is the context's, whose own clock may be a moment late.
 		<-c.ctx.Done()
 	}
 	if c.ctx.Err() != nil {
@@ -235,7 +235,7 @@ func (c *conn) exchange(req *http.Request, head []byte) (resp *http.Response, ag
 	return resp, false, nil
 }
 
-// answer reads the headers of the answer, and those of informational ones before it.
+// answer reads the headers of the answer, and the headers of informational ones before it.
 func (c *conn) answer(req *http.Request) (*http.Response, error) {
 	var interim Interim
 	for first := true; ; first = false {
@@ -285,7 +285,7 @@ func (c *conn) finish(reuse bool) {
 	c.transport.put(c)
 }
 
-// body is that of an answer.
+// body is the body of an answer.
 type body struct {
 	io.ReadCloser // of net/http
 	conn          *conn

@@ -287,7 +287,7 @@ func TestRest(t *testing.T) {
 	assert.Contains(t, s.heads[0], "Connection: close\r\n")
 }
 
-// TestAddress has the port of a URL, or that of its scheme.
+// TestAddress has the port of a URL, or of its scheme.
 func TestAddress(t *testing.T) {
 	for text, want := range map[string]string{"http://a.test": "a.test:80", "http://a.test:81": "a.test:81", "http://[::1]": "[::1]:80"} {
 		at, err := url.Parse(text)

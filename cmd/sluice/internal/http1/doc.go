@@ -4,7 +4,7 @@
 // time.
 //
 // It takes requests without a body that ask for nothing unusual; an http.Transport takes
-// all others. The parser of answers is that of net/http, so that both agree on where an
+// all others. net/http parses the answers, so that both agree on where an
 // answer ends and which answers are refused. A connection is used again only if an answer
 // was read to its end, nothing follows it, and none of the two sides closes it; before that, it
 // is looked at for bytes that no request has asked for.

@@ -84,7 +84,7 @@ func waitFor(t *testing.T, transport *Transport) {
 }
 
 // TestUnsolicitedAnswer has a server send an answer before the request, which must not be
-// taken for that of the next one.
+// taken for the answer of the next one.
 func TestUnsolicitedAnswer(t *testing.T) {
 	s := newServer(t, func(conn net.Conn, number, _ int, _ string) bool {
 		return says(conn, fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n%d", number))
@@ -361,7 +361,7 @@ func TestCuts(t *testing.T) {
 	}
 }
 
-// TestCutAfterTheEnd cancels contexts whose exchanges are over: the connection is that of
+// TestCutAfterTheEnd cancels contexts whose exchanges are over: the connection belongs to
 // others.
 func TestCutAfterTheEnd(t *testing.T) {
 	s := newServer(t, func(conn net.Conn, _, _ int, _ string) bool { return says(conn, hello) })

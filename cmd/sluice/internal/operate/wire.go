@@ -79,13 +79,13 @@ type Change struct {
 	For string `json:"for,omitempty"`
 	// Mode is where a transition goes.
 	Mode string `json:"mode,omitempty"`
-	// Settings replace those of the same names, in the form of the policy document.
+	// Settings replace the settings of the same names, in the form of the policy document.
 	Settings map[string]json.RawMessage `json:"settings,omitempty"`
 }
 
 // Event is what happened at a step, or to a request.
 type Event struct {
-	// N numbers the kept events since the start of the process, and those of requests
+	// N numbers the kept events since the start of the process, and events of requests
 	// since the start of a stream.
 	N          uint64    `json:"n"`
 	At         time.Time `json:"at"`

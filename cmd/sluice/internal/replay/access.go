@@ -18,7 +18,6 @@ import (
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/keyed"
-	"github.com/sluice-go/sluice/eval"
 	"github.com/sluice-go/sluice/trace"
 )
 
@@ -168,7 +167,7 @@ func (q *request) call(at clock.Mark) Call {
 	}
 	c := Call{
 		ID: q.id, Policy: q.policy,
-		Event:    eval.Event{At: at, Op: "call", ID: q.id, Key: key, Cost: 1, Attributes: attributes, Deadline: -1},
+		Event:    trace.Event{At: at, Op: "call", ID: q.id, Key: key, Cost: 1, Attributes: attributes, Deadline: -1},
 		Was:      Verdict{Known: true, At: time.Duration(at), RetryAfter: -1, Outcome: strconv.Itoa(q.status)},
 		attempts: []attempt{{known: true, took: q.took, status: q.status, seq: q.seq}},
 	}
@@ -291,7 +290,7 @@ func words(text string) (list []string, err error) {
 	}
 }
 
-// The names that servers give to the fields of a log in JSON. A name with a dot is that of
+// The names that servers give to the fields of a log in JSON. A name with a dot is the name of
 // a field in an object.
 var (
 	timeNames     = []string{"time", "ts", "timestamp", "@timestamp", "time_iso8601", "start_time", "time_local", "msec"}
@@ -352,7 +351,7 @@ func parseJSON(text string) (q request, err error) {
 		q.took = seconds(number / 1e3)
 	}
 	q.took = max(0, q.took)
-	// sluice serve writes the time of the beginning, and most others that of the end.
+	// sluice serve writes the time of the beginning, and most others the time of the end.
 	_, own := all["seconds"]
 	q.atEnd = !own && textOf(all, []string{"start_time"}) == ""
 	return q, nil

@@ -1,4 +1,4 @@
-// Package replay decides recorded calls again: those of a trace, of a log of events, or of
+// Package replay decides recorded calls again: calls of a trace, of a log of events, or of
 // the access log of a server, under the policy that decided them or under another one.
 //
 // A recorded call keeps its mark, its key and its attributes. An attempt that was admitted

@@ -14,18 +14,18 @@ import (
 	"github.com/sluice-go/sluice/core/drive"
 	"github.com/sluice-go/sluice/core/mechanisms"
 	"github.com/sluice-go/sluice/core/pipeline"
-	"github.com/sluice-go/sluice/eval"
 	"github.com/sluice-go/sluice/policy"
 	"github.com/sluice-go/sluice/policy/routes"
 	"github.com/sluice-go/sluice/reducer"
+	"github.com/sluice-go/sluice/trace"
 )
 
 // item is something that happens at a mark: a recorded event, or the end of an attempt.
 type item struct {
 	at     clock.Mark
 	seq    int
-	event  *eval.Event // nil for the end of an attempt
-	call   int         // -1 for none
+	event  *trace.Event // nil for the end of an attempt
+	call   int          // -1 for none
 	policy string
 	number uint32   // of the attempt that ends
 	of     *Machine // where it happens
@@ -162,7 +162,7 @@ type group struct {
 	text    []byte
 }
 
-// machines are those of a run, in the order in which they were made.
+// machines has the machines of a run, in the order in which they were made.
 type machines struct {
 	epoch  func() time.Duration // of the recording
 	order  []*Machine
@@ -342,7 +342,7 @@ func (r *Run) groups(order []*Machine, script []item, owners []*Machine, result 
 }
 
 // keeps reports whether a recorded event happens again as it was.
-func (r *Run) keeps(e *eval.Event) bool {
+func (r *Run) keeps(e *trace.Event) bool {
 	switch e.Op {
 	case "done", "renew":
 		return r.Verbatim
@@ -558,7 +558,7 @@ func (g *group) schedule(call int, x *decision.Decision) {
 	c := &g.run.Recording.Calls[call]
 	a := g.attemptOf(call, x.Attempt)
 	for _, n := range a.renewals {
-		renew := &eval.Event{Op: "renew", ID: c.ID, Attempt: x.Attempt}
+		renew := &trace.Event{Op: "renew", ID: c.ID, Attempt: x.Attempt}
 		heap.Push(&g.pending, item{at: x.At.Add(n.after), seq: max(n.seq, c.seq), event: renew, call: call})
 	}
 	if a.known {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/core/drive"
-	"github.com/sluice-go/sluice/eval"
+	"github.com/sluice-go/sluice/trace"
 )
 
 // eventLine is an event as `sluice eval` reads it.
@@ -28,11 +28,11 @@ type eventLine struct {
 }
 
 // plainOf is an event with its call, empty for none, and its attempt, or its policy, alone.
-func plainOf(e *eval.Event, id string) *eventLine {
+func plainOf(e *trace.Event, id string) *eventLine {
 	return &eventLine{Op: e.Op, ID: json.RawMessage(id), Attempt: e.Attempt, Policy: e.Policy}
 }
 
-func callOf(e *eval.Event, id string) *eventLine {
+func callOf(e *trace.Event, id string) *eventLine {
 	t := &eventLine{Op: e.Op, ID: json.RawMessage(id), Key: e.Key, Attributes: e.Attributes}
 	if e.Cost != 1 {
 		t.Cost = &e.Cost

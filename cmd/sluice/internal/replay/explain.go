@@ -13,6 +13,8 @@ import (
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/keyed"
+	"github.com/sluice-go/sluice/core/mechanism"
+	"github.com/sluice-go/sluice/core/mechanisms"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -151,7 +153,7 @@ func Explain(r *Run, target int) (*Story, error) {
 	was := c.Was
 	differs := was.Known && was.String() != verdict.String()
 	if !r.Verbatim {
-		// An access log has statuses and no steps, and only that of sluice serve is of a policy.
+		// An access log has statuses and no steps, and only the log of sluice serve is of a policy.
 		differs = c.Policy != "" && was.Refused != verdict.Refused
 	}
 	if differs {
@@ -163,7 +165,7 @@ func Explain(r *Run, target int) (*Story, error) {
 	return o.story, nil
 }
 
-// watch is that of the run.
+// watch watches the run.
 func (o *observer) watch(g *group, isBefore bool, call int, list []decision.Decision) {
 	if o.over {
 		return
@@ -273,7 +275,7 @@ func (o *observer) moment(list []*decision.Decision) {
 	o.story.Moments = append(o.story.Moments, moment)
 }
 
-// because finds what earlier calls of the same key did at the step that refuses, those of other
+// because finds what earlier calls of the same key did at the step that refuses, calls of other
 // policies included where they share it.
 func (o *observer) because(d *decision.Decision) {
 	if d.Index < 0 {
@@ -297,16 +299,8 @@ func (o *observer) because(d *decision.Decision) {
 		of = " for " + strings.Join(step.Per, ", ") + " = " + strconv.Quote(key)
 	}
 	var list []happened
-	switch step.Kind() {
-	case pipeline.Limit:
-		o.story.Because = "the permits of " + d.Step + of + " went to"
-		for _, h := range o.admits {
-			if cost := o.recording.Calls[h.call].Event.Cost; same(h) && cost > 0 {
-				h.what = "admitted, cost " + strconv.FormatUint(uint64(cost), 10)
-				list = append(list, h)
-			}
-		}
-	case pipeline.Breaker:
+	switch traits := mechanisms.Row(step.Kind()).Traits; {
+	case traits.Has(mechanism.Modes):
 		o.story.Because = "these outcomes and changes of " + d.Step + of + " came before"
 		for _, h := range o.votes {
 			if same(h) {
@@ -322,11 +316,19 @@ func (o *observer) because(d *decision.Decision) {
 			}
 		}
 		slices.SortStableFunc(list, func(a, b happened) int { return int(max(-1, min(1, a.at.Sub(b.at)))) })
-	case pipeline.Bulkhead:
+	case traits.Has(mechanism.Holds):
 		o.story.Because = "the places of " + d.Step + of + " were held by"
 		for _, h := range o.admits {
 			if same(h) && !o.ended[h.call] {
 				h.what = "runs since then"
+				list = append(list, h)
+			}
+		}
+	case traits.Has(mechanism.Asks):
+		o.story.Because = "the permits of " + d.Step + of + " went to"
+		for _, h := range o.admits {
+			if cost := o.recording.Calls[h.call].Event.Cost; same(h) && cost > 0 {
+				h.what = "admitted, cost " + strconv.FormatUint(uint64(cost), 10)
 				list = append(list, h)
 			}
 		}

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
-	"github.com/sluice-go/sluice/eval"
 	"github.com/sluice-go/sluice/reducer"
 	"github.com/sluice-go/sluice/trace"
 )
@@ -31,7 +30,7 @@ var Formats = []string{Auto, Trace, Events, Common, Combined, JSON}
 
 // Call is a recorded call.
 type Call struct {
-	// ID is that of the recording in JSON, or the number of the line of an access log,
+	// ID is the id of the recording in JSON, or the number of the line of an access log,
 	// with the name of the file in front where there are several.
 	ID string
 	// Policy is the name of the policy under which the call was recorded, empty where the
@@ -40,7 +39,7 @@ type Call struct {
 	// Route is the route that it was recorded with, or the method and the path.
 	Route string
 	// Event has what the call brought with it.
-	Event eval.Event
+	Event trace.Event
 	// Was is what became of it.
 	Was Verdict
 
@@ -123,8 +122,8 @@ type Options struct {
 	Format string
 	// Strict ends at the first bad line.
 	Strict bool
-	// Start says that the time of an access log is that of the beginning of a request;
-	// End that of its end. Neither: what is usual for the format.
+	// Start says that the time of an access log is the beginning of a request;
+	// End its end. Neither: what is usual for the format.
 	Start, End bool
 	// Together leaves the requests of an access log whose times are whole seconds at the
 	// beginning of their second. Without it they are spread over the second evenly.
@@ -306,7 +305,7 @@ func nameOf(id string) string {
 	return name
 }
 
-// policyOf returns the policy that an id names: that of the prefix, or the only one.
+// policyOf returns the policy that an id names: the one of the prefix, or the only one.
 func (l *loader) policyOf(id string) string {
 	if name := nameOf(id); l.prefixes[name] {
 		return name
@@ -318,7 +317,7 @@ func (l *loader) policyOf(id string) string {
 }
 
 // event takes in an event.
-func (l *loader) event(e *eval.Event) {
+func (l *loader) event(e *trace.Event) {
 	l.last = max(l.last, e.At)
 	e.At = l.last
 	i, live := l.live[e.ID]
@@ -326,7 +325,7 @@ func (l *loader) event(e *eval.Event) {
 	switch e.Op {
 	case "call":
 		// A log without decisions does not say when a call is over, so an id that is used
-		// again is that of another call.
+		// again belongs to another call.
 		it.call = len(l.Calls)
 		l.live[e.ID] = it.call
 		c := Call{ID: e.ID, Policy: it.policy, Route: routeOf(e), Event: *e, seq: l.seq}
@@ -356,7 +355,7 @@ func (l *loader) event(e *eval.Event) {
 }
 
 // routeOf returns the attribute route, or the method and the path.
-func routeOf(e *eval.Event) string {
+func routeOf(e *trace.Event) string {
 	if route := e.Lookup("route"); route != "" {
 		return route
 	}
@@ -420,7 +419,7 @@ func (l *loader) decision(d *trace.Decision) {
 			l.cut(a, d.At)
 		}
 	case "retry":
-		// A timeout above a hedge names one attempt and cuts all those of the round.
+		// A timeout above a hedge names one attempt and cuts all attempts of the round.
 		for a := c.running(0); a != nil; a = c.running(0) {
 			l.cut(a, d.At)
 		}

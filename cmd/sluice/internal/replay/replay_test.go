@@ -29,7 +29,7 @@ func logged(t *testing.T, p pipeline.Policy, seed uint64, events []oracle.Event)
 	return log, decisions
 }
 
-// loggedBy is logged by an engine. The error is that of an event.
+// loggedBy is logged by an engine. The error is the error of an event.
 func loggedBy(t *testing.T, engine *oracle.Engine, events []oracle.Event) (log string, decisions []string, err error) {
 	t.Helper()
 	seen := 0
@@ -57,7 +57,7 @@ func loggedBy(t *testing.T, engine *oracle.Engine, events []oracle.Event) (log s
 
 // TestReplayIsEval replays random logs, with their decisions, under the policy that decided
 // them: the ends of attempts are then made of their durations, and all decisions are the
-// same. Verbatim, the decisions are the same without those of the log as well.
+// same. Verbatim, the decisions are the same without the decisions of the log as well.
 func TestReplayIsEval(t *testing.T) {
 	cases, seed := testenv.Cases(3_000), testenv.Seed()
 	if testing.Short() {
@@ -105,7 +105,7 @@ func TestReplayIsEval(t *testing.T) {
 	assert.Greater(t, refused, cases/10)
 }
 
-// TestExplainAgrees explains each call of random logs: its verdict is that of the log, and
+// TestExplainAgrees explains each call of random logs: its verdict is the one of the log, and
 // a refusal has a step and a remedy.
 func TestExplainAgrees(t *testing.T) {
 	cases, seed := testenv.Cases(300), testenv.Seed()

@@ -54,8 +54,8 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// TestReplayIsEvalOfAll is TestReplayIsEval for policies that share mechanisms: those of a trace,
-// with its configures, and those of a document that decide a log of events.
+// TestReplayIsEvalOfAll is TestReplayIsEval for policies that share mechanisms: policies of a trace,
+// with its configures, and policies of a document that decide a log of events.
 func TestReplayIsEvalOfAll(t *testing.T) {
 	cases, seed := testenv.Cases(1_000), testenv.Seed()
 	if testing.Short() {
@@ -148,7 +148,7 @@ func share(policies []pipeline.Policy) bool {
 }
 
 // TestExplainShared explains refusals by mechanisms that two policies share: the calls of both
-// led there, and not those of a policy with a mechanism of its own.
+// led there, and not the calls of a policy with a mechanism of its own.
 func TestExplainShared(t *testing.T) {
 	header := func(policy, mechanism, step string) string {
 		return fmt.Sprintf(`{"trace":1,"policy":%q,"prefixed":true,"seed":"1","body":{"mechanisms":{"m":%s},"steps":[%s]}}`+"\n", policy, mechanism, step)

@@ -21,7 +21,7 @@ type ACME struct {
 	Cache string
 	// Email is where the authority may write to. Empty: none.
 	Email string
-	// Directory is the URL of the authority. Empty: that of Let's Encrypt.
+	// Directory is the URL of the authority. Empty: the URL of Let's Encrypt.
 	Directory string
 }
 
@@ -53,7 +53,7 @@ func (i *issuer) challenged(hello *tls.ClientHelloInfo) bool {
 	return i != nil && slices.Equal(hello.SupportedProtos, []string{acme.ALPNProto})
 }
 
-// protocols are those of ALPN in front.
+// protocols has the protocols of ALPN in front.
 func (i *issuer) protocols() []string {
 	list := []string{"h2", "http/1.1"}
 	if i != nil {

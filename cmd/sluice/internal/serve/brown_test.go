@@ -91,7 +91,7 @@ func TestBrownOut(t *testing.T) {
 		for second := before + length + 2*time.Second; second < before+length+5*time.Second; second += time.Second {
 			assert.Greater(t, good[second], 950, "after: %s", second)
 		}
-		// A refusal takes no time at all, save that of a retry, which comes after
+		// A refusal takes no time at all, save the refusal of a retry, which comes after
 		// the attempt.
 		slices.Sort(took)
 		assert.Zero(t, took[len(took)*99/100])

@@ -7,7 +7,7 @@ import (
 )
 
 // Check returns the errors with which a server of a configuration could not begin, except
-// those of the policy document: of certificates, tokens, the webhook and addresses. It begins
+// files of the policy document: of certificates, tokens, the webhook and addresses. It begins
 // nothing.
 func Check(c Config) (errs []error) {
 	c.Log = slog.New(slog.DiscardHandler)

@@ -228,7 +228,7 @@ func TestWatchOfAConnectionThatIsTakenOver(t *testing.T) {
 	}
 }
 
-// TestOtherReadsAhead has a connection whose reads of a byte are not those of a server.
+// TestOtherReadsAhead has a connection whose reads of a byte do not come from a server.
 func TestOtherReadsAhead(t *testing.T) {
 	here, there := clientPair(t)
 	for _, length := range []int{1, 2, 1} {

@@ -43,7 +43,7 @@ func keepHops(in, out http.Header) {
 }
 
 // address sets where a request goes. Its path is the one that the routes compared, its
-// query that of the client, byte by byte.
+// query the client's, byte by byte.
 func (s *Server) address(p *httputil.ProxyRequest) {
 	query := p.In.URL.RawQuery
 	p.SetURL(s.upstreams[0].url)

@@ -211,7 +211,7 @@ type framedTLSConn struct {
 // ConnectionState is for http.Request.TLS.
 func (c *framedTLSConn) ConnectionState() tls.ConnectionState { return c.tls.ConnectionState() }
 
-// NetConn returns the connection below, as that of crypto/tls does.
+// NetConn returns the connection below, as the method of crypto/tls does.
 func (c *framedTLSConn) NetConn() net.Conn { return c.tls.NetConn() }
 
 // tlsListener makes the handshakes of TLS itself, because a server of net/http follows no
@@ -302,7 +302,7 @@ func (t *tlsListener) shake(raw net.Conn) {
 	}
 }
 
-// looksLikeHTTP reports whether the first bytes of a client are those of a method.
+// looksLikeHTTP reports whether the first bytes of a client begin a method.
 func looksLikeHTTP(first []byte) bool {
 	switch string(first) {
 	case "GET /", "HEAD ", "POST ", "PUT /", "OPTIO":

@@ -54,7 +54,7 @@ func TestRequestsThatAProxyMustNotSendOn(t *testing.T) {
 }
 
 // TestUpgradesOfTheList has clients ask for upgrades, of which the upstream is to see
-// those of the list alone.
+// the addresses of the list alone.
 func TestUpgradesOfTheList(t *testing.T) {
 	for name, c := range map[string]struct {
 		lines    string

@@ -101,7 +101,7 @@ func dialGRPC(t *testing.T, p *proxy, c credentials.TransportCredentials) *grpcC
 	return &grpcClient{ClientConn: conn}
 }
 
-// call calls a method with a message and returns that of the answer.
+// call calls a method with a message and returns the message of the answer.
 func (c *grpcClient) call(t *testing.T, method string) (string, error) {
 	t.Helper()
 	out := &wrapperspb.StringValue{}

@@ -17,7 +17,7 @@ type Headers struct {
 	// Bytes and Fields bound each request, and each answer of an upstream.
 	Bytes, Fields int
 	// Connection bounds the bytes of all requests under way on a connection of HTTP/2, and
-	// Process those of all connections.
+	// Process is the bound for all connections.
 	Connection, Process int64
 }
 

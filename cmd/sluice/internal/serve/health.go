@@ -126,7 +126,7 @@ func newReach(upstream *url.URL, next func(ctx context.Context, network, address
 	return &reach{next: next, address: net.JoinHostPort(upstream.Hostname(), port)}
 }
 
-// dial is that of the transport.
+// dial is the transport's.
 func (u *reach) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	conn, err := u.next(ctx, network, address)
 	if !errors.Is(err, context.Canceled) {

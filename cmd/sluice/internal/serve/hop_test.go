@@ -40,7 +40,7 @@ func withDeadlines(most time.Duration) func(*Config) {
 	return func(c *Config) { c.DeadlineHeader, c.DeadlineMax = nethttp.DeadlineHeader, most }
 }
 
-// TestClientsDeadline is that of a stranger: it ends its own request sooner, never later
+// TestClientsDeadline has the deadline of a stranger: it ends its own request sooner, never later
 // than the policy does, and the dependency is not blamed for it.
 func TestClientsDeadline(t *testing.T) {
 	const plain, grpc = nethttp.DeadlineHeader + ": ", "Content-Type: application/grpc\r\nGrpc-Timeout: "

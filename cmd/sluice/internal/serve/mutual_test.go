@@ -180,7 +180,7 @@ func TestClientsMayHaveCertificates(t *testing.T) {
 	p.journal.await(t, "signed by unknown authority")
 }
 
-// TestAuthoritiesAreReloaded replaces the authority of clients: those of the old one
+// TestAuthoritiesAreReloaded replaces the authority of clients: clients of the old one
 // cannot connect any more, nor resume a session.
 func TestAuthoritiesAreReloaded(t *testing.T) {
 	ours, old, next, j := newSigner(t, "ours"), newSigner(t, "old"), newSigner(t, "next"), newJournal()

@@ -21,6 +21,8 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/operate"
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/keyed"
+	"github.com/sluice-go/sluice/core/mechanism"
+	"github.com/sluice-go/sluice/core/mechanisms"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/policy"
 )
@@ -188,7 +190,7 @@ func settingsMap(s pipeline.Step) map[string]json.RawMessage {
 	return body.Steps[0][s.Kind().String()]
 }
 
-// breakers returns the breakers that all calls share, and those of keys that are not
+// breakers returns the breakers that all calls share, and the breakers of keys that are not
 // closed: by mode, open ones first, and by the time of the change, the latest first.
 func (o *operator) breakers() []operate.Breaker {
 	list := []operate.Breaker{}
@@ -298,7 +300,7 @@ func (o *operator) step(w http.ResponseWriter, r *http.Request, _ string) {
 		Policy: p.Name(), Step: s.Step, Mechanism: s.Kind.String(), Key: values, Own: s.Own, Left: duration(s.Left), Next: duration(s.Next),
 		Waiting: s.Waiting, Blocked: duration(s.Blocked), Text: s.Text, Settings: settingsOf(pipeline.Step{Config: s.Config}),
 	}
-	if _, ok := s.Config.(breaker.Config); ok {
+	if mechanisms.Row(s.Kind).Traits.Has(mechanism.Modes) {
 		out.Mode = s.Mode.String()
 	} else {
 		out.Free = &s.Free
@@ -376,7 +378,7 @@ func (o *operator) change(w http.ResponseWriter, r *http.Request, who string) {
 // mostText is how long a reason and the name of an author may be.
 const mostText = 500
 
-// author joins the name of the token and that of the person.
+// author joins the name of the token and the name of the person.
 func author(token, person string) (string, error) {
 	switch {
 	case person == "":
@@ -508,7 +510,7 @@ func (o *operator) events(w http.ResponseWriter, r *http.Request, _ string) {
 const pingEvery = 15 * time.Second
 
 // stream sends the last events and those to come as server-sent events, until the client
-// leaves. With requests=true there are those of requests, too. A reader that comes back
+// leaves. With requests=true there are events of requests, too. A reader that comes back
 // with the header Last-Event-ID continues there.
 func (o *operator) stream(w http.ResponseWriter, r *http.Request, _ string) {
 	detailed := r.URL.Query().Get("requests") == "true"

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// pagePath is that of the live page.
+// pagePath is the path of the live page.
 const pagePath = "/ui"
 
 //go:embed page.html

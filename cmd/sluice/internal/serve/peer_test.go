@@ -26,7 +26,7 @@ import (
 // What a stranger sends does not change whose request it is: per: ip and conditions see
 // the peer, or what the configured hops say.
 
-// stranger is the address of the client of these tests, hop that of a trusted hop.
+// stranger is the address of the client of these tests, hop the address of a trusted hop.
 var (
 	stranger = netip.MustParseAddr("2001:db8:1:2:3:4:5:6")
 	hop      = netip.MustParseAddr("192.0.2.1")

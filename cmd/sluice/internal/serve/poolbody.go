@@ -146,7 +146,7 @@ func (b *answerBody) Close() error {
 }
 
 // upgradedBody is a connection that was upgraded. The end of one direction is not yet
-// that of the other.
+// the end of the other.
 type upgradedBody struct {
 	*answerBody
 	io.Writer

@@ -119,7 +119,7 @@ func (s *Server) failed(w http.ResponseWriter, r *http.Request, err error) {
 // wait. No client reads the answer.
 const statusClientGone = 499
 
-// bufferSize is that of io.Copy.
+// bufferSize is the size that io.Copy takes.
 const bufferSize = 32 << 10
 
 // Buffers is a pool of buffers that allocates nothing to put one back.

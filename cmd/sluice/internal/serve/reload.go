@@ -71,7 +71,7 @@ func (s *Server) plans() map[string]*pipeline.Plan {
 }
 
 // anew returns the steps, as POLICY.STEP, that begin without state although their policy was
-// there before: those with a new name, and those of another mechanism or per. Blocks and
+// there before: steps with a new name, and steps of another mechanism or per. Blocks and
 // counts of the steps that they replace are gone.
 func (s *Server) anew(before map[string]*pipeline.Plan) (list []string) {
 	for _, policy := range s.set.Document().Policies {

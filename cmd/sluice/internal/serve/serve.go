@@ -31,10 +31,10 @@ type Config struct {
 	File   string
 	Source []byte
 	// Upstreams are where requests go: URLs of http, https or h2c (HTTP/2 without TLS).
-	// The path of the first comes before that of the request. Of several, each attempt
+	// The path of the first comes before the path of the request. Of several, each attempt
 	// goes to one.
 	Upstreams []*url.URL
-	// UpstreamCA is a PEM file of certificates that upstreams may have beside those of
+	// UpstreamCA is a PEM file of certificates that upstreams may have beside the certificates of
 	// the system. Empty: none.
 	UpstreamCA string
 	// ConnectTimeout bounds how long a connection to an upstream takes to be made. 0
@@ -81,7 +81,7 @@ type Config struct {
 	AdminTokens, AdminToken string
 	// Alerts says what a webhook is told. No URL, no alerts.
 	Alerts Alerts
-	// Version is that of the program, for the metrics. Empty: unknown.
+	// Version is the version of the program, for the metrics. Empty: unknown.
 	Version string
 	// DrainDelay is how long requests are still taken after the end was asked for,
 	// while /readyz says that they should go elsewhere. 0 takes no more at once.
@@ -155,7 +155,7 @@ const defaultConnectTimeout = 10 * time.Second
 const (
 	// DefaultIdleTimeout is as long as common clients keep connections.
 	DefaultIdleTimeout = 120 * time.Second
-	// DefaultUpstreamIdleTimeout is that of http.DefaultTransport.
+	// DefaultUpstreamIdleTimeout is the same as in http.DefaultTransport.
 	DefaultUpstreamIdleTimeout = 90 * time.Second
 	// DefaultAbandonedWait is as long as most services take at most.
 	DefaultAbandonedWait = 30 * time.Second
@@ -197,7 +197,7 @@ type Server struct {
 	unwritten  sparse // lines about an access log that cannot be written
 }
 
-// New sets a proxy up. The error is that of the policy document or of a file of TLS.
+// New sets a proxy up. The error comes from the policy document or from a file of TLS.
 func New(c Config) (*Server, error) {
 	if c.after == nil {
 		c.after = time.After
@@ -255,7 +255,7 @@ func New(c Config) (*Server, error) {
 }
 
 // Run serves until the context ends, then lets requests finish for as long as
-// Drain says. The error is that of an address, or of a server that broke.
+// Drain says. The error comes from an address, or from a server that broke.
 func (s *Server) Run(ctx context.Context) error {
 	if os.Getenv("GOGC") == "" {
 		defer tune()()

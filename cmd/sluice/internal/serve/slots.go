@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// slots bound the connections to an upstream, or those of clients.
+// slots bound the connections to an upstream, or of clients.
 type slots struct {
 	taken   chan struct{}
 	timeout time.Duration // for a slot of an upstream
@@ -67,7 +67,7 @@ func (s *slots) take(ctx context.Context, shed func()) error {
 }
 
 // shedEvery is how often idle connections are closed while another one is waited for: they
-// are of transports that do not use those of each other.
+// are of transports that do not use the connections of each other.
 const shedEvery = 50 * time.Millisecond
 
 // slot is the slot of a connection.

@@ -107,7 +107,7 @@ func sendEarly(conn net.Conn, path, head string) string {
 	return string(text)
 }
 
-// paths are those of the requests that an upstream sees.
+// paths are the paths of the requests that an upstream sees.
 type paths struct {
 	mu   sync.Mutex
 	list []string

@@ -33,7 +33,7 @@ type spares struct {
 	missing atomic.Int32
 }
 
-// openNothing returns a descriptor of no use: that of the root, since a container may have no
+// openNothing returns a descriptor of no use: the one of the root, since a container may have no
 // other file.
 func openNothing() (io.Closer, error) { return os.Open(string(os.PathSeparator)) }
 

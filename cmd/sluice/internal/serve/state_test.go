@@ -42,7 +42,7 @@ func withState(file string) func(*Config) {
 }
 
 // TestStateOutlivesARestart: a lockout, a used-up limit, an open breaker and a block by hand
-// are those of the next process, and the time between counts.
+// belong to the next process, and the time between counts.
 func TestStateOutlivesARestart(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "state")
 	upstream := func(w http.ResponseWriter, r *http.Request) {

@@ -20,7 +20,7 @@ type KeyPair struct{ CertFile, KeyFile string }
 
 // TLS says which certificates the proxy shows, and which it asks of clients.
 type TLS struct {
-	// Certificates are those of the proxy, for TLS on Config.Listen. A connection gets the
+	// Certificates are the proxy's own, for TLS on Config.Listen. A connection gets the
 	// first one that is valid for the name that its client asks for (SNI) and for the
 	// algorithms that the client knows, else the first of all. None: no TLS.
 	Certificates []KeyPair
@@ -182,7 +182,7 @@ func (f *tlsFiles) choose(hello *tls.ClientHelloInfo) (*tls.Certificate, error) 
 }
 
 // base returns the settings of TLS in front, without certificates of clients. The cipher
-// suites and curves are those of crypto/tls, which follow what is known of them.
+// suites and curves come from crypto/tls, which follows what is known of them.
 func (f *tlsFiles) base() *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: f.choose, NextProtos: f.issuer.protocols()}
 }
@@ -239,7 +239,7 @@ func addPEM(pool *x509.CertPool, file string) error {
 }
 
 // toUpstreams returns the settings of TLS to upstreams: the authorities of a file beside
-// those of the system, and the certificate of the proxy.
+// the authorities of the system, and the certificate of the proxy.
 func (f *tlsFiles) toUpstreams(file string) (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if file != "" {

@@ -27,7 +27,7 @@ type token struct {
 	sum  [sha256.Size]byte
 }
 
-// tokens are those of a file, or the one of the environment.
+// tokens has the tokens of a file, or the one of the environment.
 type tokens struct {
 	file string
 	log  *slog.Logger
