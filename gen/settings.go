@@ -91,8 +91,19 @@ func newSource(docs *mechanism.Docs, config mechanism.Config) (*source, error) {
 		s.named[d.Name] = one
 	}
 	for i := range s.relations {
-		if r := &s.relations[i]; s.named[r.Setting] == nil {
+		r := &s.relations[i]
+		one := s.named[r.Setting]
+		if one == nil {
 			return nil, fmt.Errorf("a relation of %s, which is no setting", r.Setting)
+		}
+		if s.named[r.Than] != nil {
+			continue
+		}
+		if one.form.literal == nil {
+			return nil, fmt.Errorf("a relation of %s: %q is no setting", r.Setting, r.Than)
+		}
+		if _, err := one.form.literal(r.Than); err != nil {
+			return nil, fmt.Errorf("a relation of %s: %q is no setting or value", r.Setting, r.Than)
 		}
 	}
 	return s, nil

@@ -221,8 +221,8 @@ func (a *analysis) backoff() backoff.Config {
 
 // budget returns the budget of the retry, and false where it has none.
 func (a *analysis) budget() (budget.Config, bool) {
-	c := *a.setting(a.retry, mechanism.Budget).(*budget.Config)
-	return c, c != budget.Config{}
+	field := a.setting(a.retry, mechanism.Budget).(budget.Field)
+	return *field.Config, *field.Given
 }
 
 // cost returns the attribute that has the cost of a call at a step, empty for none.

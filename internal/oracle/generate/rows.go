@@ -14,15 +14,15 @@ import (
 
 // chosen are the settings whose values the functions of the mechanisms draw, because they
 // belong together or lie on a grid. All others are drawn by the types of their rows.
-var chosen = map[mechanism.Kind]string{
-	mechanism.Timeout:  "after soft",
-	mechanism.Retry:    "attempts backoff jitter max_elapsed refusals budget",
-	mechanism.Breaker:  "window minimum failure_rate slow open probes successes half_open_max initial obey_retry_after ramp",
-	mechanism.Limit:    "algorithm rate burst wait queue order cost charge settle_max counts block warm_up zone",
-	mechanism.Bulkhead: "concurrent queue wait order lease cost",
-	mechanism.Hedge:    "after max parallel samples minimum budget",
-	mechanism.Adaptive: "initial minimum maximum increase decrease tolerance over lease cost",
-	mechanism.Chaos:    "fail throttle ignore slow",
+var chosen = map[string]string{
+	"timeout":  "after soft",
+	"retry":    "attempts backoff jitter max_elapsed refusals budget",
+	"breaker":  "window minimum failure_rate slow open probes successes half_open_max initial obey_retry_after ramp",
+	"limit":    "algorithm rate burst wait queue order cost charge settle_max counts block warm_up zone",
+	"bulkhead": "concurrent queue wait order lease cost",
+	"hedge":    "after max parallel samples minimum budget",
+	"adaptive": "initial minimum maximum increase decrease tolerance over lease cost",
+	"chaos":    "fail throttle ignore slow",
 }
 
 // others draws the settings that are not among the chosen ones, each by its type and its range.

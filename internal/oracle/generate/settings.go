@@ -27,7 +27,7 @@ var drawn = []pipeline.Kind{
 
 // settings draws settings for a mechanism.
 func (m *maker) settings(kind pipeline.Kind) mechanism.Config {
-	return m.others(m.choices(kind), chosen[kind])
+	return m.others(m.choices(kind), chosen[kind.String()])
 }
 
 // choices draws the chosen settings of a mechanism.
