@@ -179,8 +179,8 @@ func (h Handle) done(action string, t runner.Target, did runner.Operated) error 
 // HandleState is the state of a step, or of a key of it, at one moment.
 type HandleState = api.HandleState
 
-// State returns the state of the step, or of the key. It takes nothing, creates no cell
-// and is no use of the key. The error wraps ErrKeyNeeded for a step with keys and a
+// State returns the state of the step, or of the key. It takes no permit, creates no cell, and
+// does not count as a use of the key. The error wraps ErrKeyNeeded for a step with keys and a
 // handle without one.
 func (h Handle) State() (HandleState, error) {
 	const action = "state"

@@ -13,8 +13,8 @@ import (
 // key of a step.
 type CellState = api.CellState
 
-// Keys returns the keys of the step with their states. It takes nothing and is no use of a
-// key. It yields nothing where the policy has no such step or the step has no keys.
+// Keys returns the keys of the step with their states. It takes no permit and does not count as
+// a use of a key. It yields nothing where the policy has no such step or the step has no keys.
 // Another goroutine may change a state before it is yielded.
 func (p *Pipeline) Keys(step string) iter.Seq2[string, CellState] {
 	if p.Err() != nil {
@@ -39,7 +39,7 @@ func (l *Limiter) State() CellState {
 }
 
 // State returns the state of a key, and false for a key that the limiter does not know,
-// which has all its permits. It takes nothing and is no use of the key.
+// which has all its permits. Reading takes no permit and does not count as a use of the key.
 func (l *KeyedLimiter) State(key string) (s CellState, ok bool) {
 	if l.settings == nil {
 		return CellState{}, false

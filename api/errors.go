@@ -95,7 +95,7 @@ func (e *TimeoutError) Unwrap() error { return e.Err }
 
 // RetryError says why a retry step gave up.
 //
-// errors.Is and errors.As find the errors of the last attempt first, and then those of
+// errors.Is and errors.As find the errors of the last attempt first, and then the errors of
 // Earlier. How an attempt ended is asked of the last one alone: ErrRejected, ErrInjected,
 // context.DeadlineExceeded and context.Canceled, the error types of this module, and
 // interfaces, as an Outcomer or one with a method Timeout.

@@ -49,8 +49,7 @@ type Event struct {
 	Cost uint32
 	// Dropped of a Clamped is how many permits were used and not taken.
 	Dropped uint64
-	// Counts of a Change to open by outcomes are those that opened the breaker, whose
-	// rate they reached.
+	// Counts of a Change to open by outcomes are the outcomes that opened the breaker.
 	Counts breaker.Counts
 	// Elapsed is how long the call has taken so far, of an End of a Bulkhead how long
 	// the place was held. It is 0 where a Breaker or a Bulkhead had no listener when the
@@ -69,12 +68,12 @@ type Event struct {
 	// of a call that an End, Reject or Expire ends, and the TimeoutError of a Timeout.
 	// nil where there is none, and for a Call, whose caller names an outcome alone.
 	Err error
-	// Context is that of the call, nil for an event without a call or of a method
+	// Context is the context of the call, nil for an event without a call or of a method
 	// without a context. It must not be kept: it may refer to the whole request.
 	Context context.Context
 	// Action of a Manual is what an operator did through a Handle, one of Actions.
 	Action string
-	// By and Why of a Manual, and of a Change or Drained that it caused, are those of Handle.By.
+	// By and Why of a Manual, and of a Change or Drained that it caused, are what Handle.By named.
 	By, Why string
 }
 
@@ -90,7 +89,7 @@ const (
 	ActionForgive    = "forgive"
 )
 
-// Observer gets the events of pipelines, those of most calls as the few fields that
+// Observer gets the events of pipelines. It gets the events of most calls as the few fields that
 // metrics need: to make an Event of them costs more than to count them. Each event comes
 // to one method.
 type Observer interface {

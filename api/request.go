@@ -10,8 +10,8 @@ import (
 type Request struct {
 	// Key is the attribute "key".
 	Key string
-	// ID names the request in events, see Event.Request. Empty: that of
-	// WithRequestID, if any.
+	// ID names the request in events, see Event.Request. Empty: what
+	// WithRequestID returns, if any.
 	ID string
 	// Cost in permits. 0 means 1, NoCost means 0.
 	Cost uint32
@@ -65,7 +65,7 @@ const NoCost = 1<<32 - 1
 // then with the name of each breaker and adaptive step of the policy, for what that step
 // counts. It returns OK, Fail, Throttle or Ignore. 0, and any other value that is no outcome,
 // is the outcome without it: of the attempt, what WithClassify and Outcomer say; of a step,
-// that of the attempt. Where it panics, the panic goes on to the caller, and the attempt
+// the outcome of the attempt. Where it panics, the panic goes on to the caller, and the attempt
 // counts as without it: OK without an error, else Fail.
 //
 // It is not called for an attempt whose caller has cancelled. A step does not count

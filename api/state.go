@@ -19,7 +19,7 @@ type CellState struct {
 	Since time.Duration
 	// Left is how long an open breaker refuses yet; 0 in other modes.
 	Left time.Duration
-	// Counts of a breaker are the outcomes in its window, half-open those of its probes.
+	// Counts of a breaker are the outcomes in its window, half-open the outcomes of its probes.
 	Counts breaker.Counts
 	// MeanTime is the mean duration of the calls that a breaker has counted and measured
 	// since it was made. A Breaker alone measures where its configuration needs the time
@@ -64,9 +64,8 @@ type StepState struct {
 	// how long all of them took.
 	Waits  uint64
 	Waited time.Duration
-	// WaitTimes counts these waits by their length: the number at index i is that of
-	// waits which took at most WaitBounds()[i] and more than the bound before it, the
-	// last one that of longer waits.
+	// WaitTimes counts these waits by their length: the number at index i counts waits of at
+	// most WaitBounds()[i] and more than the bound before it, the last one longer waits.
 	WaitTimes [durations.Ranges]uint64
 	// Mode of a breaker that all calls share; empty elsewhere.
 	Mode string
@@ -102,7 +101,7 @@ type HandleState struct {
 	Kind mechanism.Kind
 	// Config is the active configuration of the step.
 	Config mechanism.Config
-	// CellState is that of the cell.
+	// CellState is the state of the cell.
 	CellState
 	// Own says that the key has a cell of its own. One that has none reads as a new one,
 	// or as the cell that new keys share.

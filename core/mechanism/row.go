@@ -96,6 +96,9 @@ func find(settings []Setting, name string) *Setting {
 // Traits are facts about a mechanism, a configuration of it, or a step of a policy.
 type Traits uint32
 
+// MaxTraits is how many traits there may be.
+const MaxTraits = 32
+
 // The traits that hold for all configurations of a mechanism.
 const (
 	// Asks: a call asks a cell for a permit.

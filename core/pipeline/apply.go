@@ -6,6 +6,7 @@ import (
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/backoff"
 	"github.com/sluice-go/sluice/core/condition"
+	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -34,14 +35,14 @@ func (x *Conditions) Omits() uint16 {
 // Conditional reports whether attributes say which steps apply to a call, and enforce for
 // it: its host calls ConditionsBy and Apply.
 func (p *Plan) Conditional() bool {
-	return p.when|p.shared != 0 || p.allow.Some() || p.deny.Some()
+	return p.with(mechanism.Conditional)|p.with(mechanism.ShareByAttribute) != 0 || p.allow.Some() || p.deny.Some()
 }
 
 // Varies reports whether calls differ in the steps that apply to them, or enforce for them.
-func (p *Plan) Varies() bool { return p.Conditional() || p.partial != 0 }
+func (p *Plan) Varies() bool { return p.Conditional() || p.with(mechanism.Partial) != 0 }
 
 // Skippable returns the steps that apply to some calls alone, as a mask.
-func (p *Plan) Skippable() uint16 { return p.when }
+func (p *Plan) Skippable() uint16 { return p.with(mechanism.Conditional) }
 
 // ConditionsBy returns what the attributes of a call say. A missing one is empty.
 func (p *Plan) ConditionsBy(lookup func(attribute string) string) (x Conditions) {
@@ -53,12 +54,12 @@ func (p *Plan) ConditionsBy(lookup func(attribute string) string) (x Conditions)
 		x.Allowed = true
 		return x
 	}
-	for left := p.when; left != 0; left &= left - 1 {
+	for left := p.with(mechanism.Conditional); left != 0; left &= left - 1 {
 		if i := lowest(left); !p.stages[i].when.Matches(lookup) {
 			x.Skips |= 1 << i
 		}
 	}
-	for left := p.shared; left != 0; left &= left - 1 {
+	for left := p.with(mechanism.ShareByAttribute); left != 0; left &= left - 1 {
 		i := lowest(left)
 		s := &p.steps[i]
 		value := lookup(s.Enforce.By)
@@ -79,11 +80,11 @@ func (p *Plan) Apply(c *Call, x *Conditions) Effect {
 		c.Phase, c.Outcome = Over, reducer.Cancelled
 		return Effect{Do: Refuse, Step: denial, At: clock.Never}.because(0, reducer.ReasonDenied)
 	}
-	c.Skips = x.Skips & p.when
+	c.Skips = x.Skips & p.with(mechanism.Conditional)
 	if c.Allowed = x.Allowed && p.allow.Some(); c.Allowed {
 		c.Skips = 1<<len(p.steps) - 1
 	}
-	decided := x.Decided & p.shared
+	decided := x.Decided & p.with(mechanism.ShareByAttribute)
 	c.Shadows = c.Shadows&^decided | x.Shadows&decided
 	return Effect{Do: Enter}
 }
@@ -96,7 +97,7 @@ const sharesApart = 1<<31 + 1
 // enforce for.
 func (p *Plan) draw(c *Call) {
 	state := backoff.Word(c.Seed + sharesApart)
-	for left := p.partial; left != 0; left &= left - 1 {
+	for left := p.with(mechanism.Partial); left != 0; left &= left - 1 {
 		i := lowest(left)
 		part, _ := bits.Mul64(backoff.Word(state+condition.Word(p.steps[i].Name)), reducer.Whole)
 		if uint32(part) >= p.steps[i].Enforce.Of.Millionths() {

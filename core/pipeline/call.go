@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/retry"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -369,14 +370,14 @@ func (p *Plan) Begin(c *Call, cost uint32, deadline clock.Mark, seed uint64) Eff
 	c.First, c.Round, c.Admitted = clock.Always, clock.Always, 0
 	c.Single, c.NoRetry, c.NoHedge, c.Barred, c.Late = false, false, false, false, false
 	c.Retry = retry.State{}
-	c.Skips, c.Shadows, c.Allowed = 0, p.shadows, false
-	if p.partial != 0 {
+	c.Skips, c.Shadows, c.Allowed = 0, p.with(mechanism.Shadow), false
+	if p.with(mechanism.Partial) != 0 {
 		p.draw(c)
 	}
-	if p.costed != 0 {
+	if p.with(mechanism.Costs) != 0 {
 		p.priceDefaults(c)
 	}
-	if c.Spent = 0; p.settles != 0 && c.Used == nil {
+	if c.Spent = 0; p.with(mechanism.Settles) != 0 && c.Used == nil {
 		c.Used = new([MaxSteps]uint64)
 	}
 	if p.hedge >= 0 {

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/hedge"
+	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/wire"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -47,14 +48,14 @@ func (p *Plan) shape() uint32 {
 	for i := range p.stages {
 		d = d.Add(uint64(p.stages[i].kind))
 	}
-	if p.costed != 0 || p.settles != 0 {
-		d = d.Add(uint64(p.costed) | uint64(p.settles)<<16)
+	if p.with(mechanism.Costs) != 0 || p.with(mechanism.Settles) != 0 {
+		d = d.Add(uint64(p.with(mechanism.Costs)) | uint64(p.with(mechanism.Settles))<<16)
 	}
-	if p.obeys != 0 {
-		d = d.Add(uint64(p.obeys) << 32)
+	if p.with(mechanism.Obeys) != 0 {
+		d = d.Add(uint64(p.with(mechanism.Obeys)) << 32)
 	}
 	if p.Varies() {
-		d = d.Add(uint64(p.when) | uint64(p.partial)<<16 | 1<<63)
+		d = d.Add(uint64(p.with(mechanism.Conditional)) | uint64(p.with(mechanism.Partial))<<16 | 1<<63)
 	}
 	return uint32(d)
 }
@@ -72,38 +73,38 @@ func (p *Plan) codeCall(w *wire.Coder, c *Call) {
 		w.Bool(v)
 	}
 	c.Shadows = p.codeApplied(w, c)
-	if w.Reads() && p.costed != 0 {
+	if w.Reads() && p.with(mechanism.Costs) != 0 {
 		c.Costs = new([MaxSteps]uint32)
 	}
-	for left := p.costed; left != 0; left &= left - 1 {
+	for left := p.with(mechanism.Costs); left != 0; left &= left - 1 {
 		w.U32(&c.Costs[lowest(left)])
 	}
-	if p.settles != 0 {
+	if p.with(mechanism.Settles) != 0 {
 		if w.Reads() {
 			c.Used = new([MaxSteps]uint64)
 		}
 		spent := uint32(c.Spent)
 		w.U32(&spent)
 		c.Spent = uint16(spent)
-		for left := p.settles; left != 0; left &= left - 1 {
+		for left := p.with(mechanism.Settles); left != 0; left &= left - 1 {
 			w.U64(&c.Used[lowest(left)])
 		}
 	}
-	c.Attempt.code(w, p.obeys != 0)
+	c.Attempt.code(w, p.with(mechanism.Obeys) != 0)
 	if p.hedge < 0 {
 		return
 	}
 	if w.Reads() {
 		c.Race = &Race{}
 	}
-	c.Race.code(w, p.obeys != 0)
+	c.Race.code(w, p.with(mechanism.Obeys) != 0)
 }
 
 // codeApplied codes which steps apply to the call, and returns which enforce nothing for
 // it.
 func (p *Plan) codeApplied(w *wire.Coder, c *Call) uint16 {
 	if !p.Varies() {
-		return p.shadows
+		return p.with(mechanism.Shadow)
 	}
 	masks := uint32(c.Skips) | uint32(c.Shadows)<<16
 	w.U32(&masks)
@@ -184,13 +185,13 @@ func (p *Plan) sound(c *Call) bool {
 			return false
 		case entered > len(p.stages) || k == 0 && p.hedge >= 0 && entered > p.hedge+1:
 			return false
-		case (a.Held|a.Phantom)>>entered != 0 || (a.Held|a.Phantom)&^p.asks != 0 || a.Held&a.Phantom != 0:
+		case (a.Held|a.Phantom)>>entered != 0 || (a.Held|a.Phantom)&^p.with(mechanism.Asks) != 0 || a.Held&a.Phantom != 0:
 			return false
-		case a.Phase == Waiting && (int(a.At) >= entered || p.asks&(1<<a.At) == 0):
+		case a.Phase == Waiting && (int(a.At) >= entered || p.with(mechanism.Asks)&(1<<a.At) == 0):
 			return false
-		case c.Skips>>len(p.stages) != 0 || (c.Shadows^p.shadows)&^p.partial != 0:
+		case c.Skips>>len(p.stages) != 0 || (c.Shadows^p.with(mechanism.Shadow))&^p.with(mechanism.Partial) != 0:
 			return false
-		case a.Outcome > reducer.Cancelled || c.Spent&^p.settles != 0:
+		case a.Outcome > reducer.Cancelled || c.Spent&^p.with(mechanism.Settles) != 0:
 			return false
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/internal/assert"
+	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/retry"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -337,7 +338,7 @@ func (p *Plan) Leaving(c *Call, k uint8, i int) (reducer.Kind, reducer.Permit) {
 	switch leaves {
 	case reducer.Cancel:
 		ran := p.began(c, a, i) != clock.Always
-		if p.settles&bit != 0 {
+		if p.with(mechanism.Settles)&bit != 0 {
 			return p.settling(c, a, i, ran), slot
 		}
 		if ran {
@@ -356,16 +357,16 @@ func (p *Plan) Leave(c *Call, k uint8, i int, kind reducer.Kind, permit reducer.
 	case reducer.Cancel:
 		a.Cost = p.CostOf(c, i)
 	case reducer.Release:
-		if p.costed&(1<<i) != 0 {
+		if p.with(mechanism.Costs)&(1<<i) != 0 {
 			a.Cost = c.Costs[i]
 		}
 	case reducer.Settle:
-		if a.Value = p.charged(c, i); p.ends&(1<<i) == 0 {
+		if a.Value = p.charged(c, i); p.with(mechanism.SettlesAll)&(1<<i) == 0 {
 			a.Cost = p.CostOf(c, i)
 		}
 	case reducer.Record:
 		from := p.holder(c, k, i)
-		if a.Outcome = from.Outcome; p.obeys&(1<<i) != 0 {
+		if a.Outcome = from.Outcome; p.with(mechanism.Obeys)&(1<<i) != 0 {
 			a.Value = uint64(from.After)
 		}
 	}
@@ -383,7 +384,7 @@ func afterOf(told bool, after time.Duration) time.Duration {
 // Returned returns the action for a permit that the attempt k was granted at step i
 // after it had left the queue.
 func (p *Plan) Returned(c *Call, k uint8, i int, permit reducer.Permit) reducer.Action {
-	if p.ends&(1<<i) != 0 {
+	if p.with(mechanism.SettlesAll)&(1<<i) != 0 {
 		return reducer.Action{Kind: reducer.Cancel, Permit: permit, Cost: p.CostOf(c, i)}
 	}
 	a := p.holder(c, k, i)

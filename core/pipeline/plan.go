@@ -32,10 +32,20 @@ type Plan struct {
 	fallback *fallback.Config
 	hedge    int // index of the hedge step, -1 for none
 	chaos    int // index of the chaos step, which is the last one, -1 for none
-	// traits are the traits of all steps.
-	traits mechanism.Traits
-	masks
-	random bool // a delay, or a share, depends on the seed of the call
+	// traits are the traits of all steps, and having the steps of each trait, a mask for each
+	// bit.
+	traits   mechanism.Traits
+	having   [mechanism.MaxTraits]uint16
+	timeouts uint16 // timeout steps
+	// The masks that follow from several traits, or from steps together.
+	marked    uint16 // timeouts, and the retry: an attempt that passes them has a mark there
+	slowEntry uint16 // the step is strict about keys, or takes nothing before the end
+	single    uint16 // a call takes one place, whatever its cost
+	breakers  uint16 // breakers below the retry that are not in shadow for every call
+	budgets   uint16 // the cell counts the first admission of a call
+	tallies   uint16 // the budget counts how attempts end
+	places    uint16 // an adaptive retry looks at these: without a free place it makes no attempt
+	random    bool   // a delay, or a share, depends on the seed of the call
 	// allow and deny are the conditions of the policy.
 	allow, deny condition.Test
 	// hedgeBudget is the step whose budget grants hedges, -1 for none.
@@ -256,7 +266,7 @@ func (p *Plan) findBudgets() {
 // findTimeouts finds the timeouts that bound attempts from below the steps whose cell takes
 // the time that an attempt has.
 func (p *Plan) findTimeouts() {
-	for left := p.timed; left != 0; left &= left - 1 {
+	for left := p.with(mechanism.Timed); left != 0; left &= left - 1 {
 		i := lowest(left)
 		for j := i + 1; j < len(p.stages) && j != p.retry && j != p.hedge; j++ {
 			p.stages[i].under |= p.timeouts & (1 << j)
@@ -405,7 +415,7 @@ func (p *Plan) Shares(i int) string {
 func (p *Plan) Per(i int) []string { return p.steps[i].Per }
 
 // Keyed returns the steps that have a cell for each key, as a mask.
-func (p *Plan) Keyed() uint16 { return p.keyed }
+func (p *Plan) Keyed() uint16 { return p.with(mechanism.PerKey) }
 
 // Unasked returns the ones of some steps, as masks, that a call passes without asking them
 // because it lacks an attribute of their Per.
@@ -431,7 +441,7 @@ func (p *Plan) StepName(i int) string {
 }
 
 // Shadow reports whether the step enforces nothing for any call.
-func (p *Plan) Shadow(i int) bool { return i >= 0 && p.shadows&(1<<i) != 0 }
+func (p *Plan) Shadow(i int) bool { return i >= 0 && p.with(mechanism.Shadow)&(1<<i) != 0 }
 
 // RetryIndex returns the index of the retry step, -1 for none.
 func (p *Plan) RetryIndex() int { return p.retry }
@@ -463,7 +473,7 @@ func (p *Plan) Maker(i int) cell.Maker { return p.stages[i].maker }
 func (p *Plan) Queues(i int) bool { return p.stages[i].queues }
 
 // Asks reports whether a call asks the cell of a step for a permit.
-func (p *Plan) Asks(i int) bool { return p.asks&(1<<i) != 0 }
+func (p *Plan) Asks(i int) bool { return p.with(mechanism.Asks)&(1<<i) != 0 }
 
 // EndsAt returns the mark of the next end of the call itself: a timeout or the end of
 // a wait. clock.Never for none.
@@ -528,7 +538,7 @@ func (p *Plan) deadlineAbove(c *Call, k uint8, i int) clock.Mark {
 // the latest: by a deadline or a timeout above the step, or a timeout below it that no retry
 // or hedge repeats. clock.Never for none, and for a step whose cell does not take it.
 func (p *Plan) BoundOf(c *Call, k uint8, i int, now clock.Mark) clock.Mark {
-	if p.timed&(1<<i) == 0 {
+	if p.stages[i].traits&mechanism.Timed == 0 {
 		return clock.Never
 	}
 	return p.bound(c, k, i, now)
@@ -547,10 +557,10 @@ func (p *Plan) bound(c *Call, k uint8, i int, now clock.Mark) clock.Mark {
 // Bounds is BoundOf for a call without a deadline that enters all steps but some at one mark
 // and enforces them: the time from then on, 0 for none.
 func (p *Plan) Bounds(i int, skips uint16) (least time.Duration) {
-	if p.timed&(1<<i) == 0 {
+	if p.with(mechanism.Timed)&(1<<i) == 0 {
 		return 0
 	}
-	for left := (p.timeouts&(1<<i-1) | p.stages[i].under) &^ (p.shadows | skips); left != 0; left &= left - 1 {
+	for left := (p.timeouts&(1<<i-1) | p.stages[i].under) &^ (p.with(mechanism.Shadow) | skips); left != 0; left &= left - 1 {
 		if after := p.stages[lowest(left)].after; least == 0 || after < least {
 			least = after
 		}
@@ -559,7 +569,7 @@ func (p *Plan) Bounds(i int, skips uint16) (least time.Duration) {
 }
 
 // Timed reports whether the cell of a step takes the time that an attempt has.
-func (p *Plan) Timed(i int) bool { return p.timed&(1<<i) != 0 }
+func (p *Plan) Timed(i int) bool { return p.with(mechanism.Timed)&(1<<i) != 0 }
 
 // Cuts returns the times after which a timeout step cuts and warns, 0 for neither.
 func (p *Plan) Cuts(i int) (after, soft time.Duration) {

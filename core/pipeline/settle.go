@@ -5,22 +5,23 @@ import (
 
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/reducer"
 )
 
 // Settles reports whether a step of the plan settles the permits of attempts that ran.
-func (p *Plan) Settles() bool { return p.settles != 0 }
+func (p *Plan) Settles() bool { return p.with(mechanism.Settles) != 0 }
 
 // Obeys reports whether a step takes the retry-after of an answer.
-func (p *Plan) Obeys() bool { return p.obeys != 0 }
+func (p *Plan) Obeys() bool { return p.with(mechanism.Obeys) != 0 }
 
 // SettlesAt is Settles for a step.
-func (p *Plan) SettlesAt(i int) bool { return p.settles&(1<<i) != 0 }
+func (p *Plan) SettlesAt(i int) bool { return p.with(mechanism.Settles)&(1<<i) != 0 }
 
 // Use notes what the attempt k, which runs, has used, before Finish ends it. Steps above
 // a retry or a hedge settle the sum of what the attempts below them have used.
 func (p *Plan) Use(c *Call, k uint8, used uint64) {
-	for left := p.settles; left != 0; left &= left - 1 {
+	for left := p.with(mechanism.Settles); left != 0; left &= left - 1 {
 		i, bit := lowest(left), left&-left
 		if p.holder(c, k, i).Held&bit == 0 {
 			continue
@@ -38,7 +39,7 @@ func (p *Plan) Use(c *Call, k uint8, used uint64) {
 // be free.
 func (p *Plan) check(h Host, c *Call, k uint8, i int) {
 	a := p.holder(c, k, i)
-	if bit := uint16(1) << i; p.ends&a.Held&bit != 0 {
+	if bit := uint16(1) << i; p.with(mechanism.SettlesAll)&a.Held&bit != 0 {
 		h.Leave(k, i, reducer.Action{Kind: reducer.Cancel, Permit: a.Slots[i], Cost: p.CostOf(c, i)})
 	}
 }

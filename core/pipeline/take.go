@@ -9,6 +9,7 @@ import (
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/fallback"
 	"github.com/sluice-go/sluice/core/internal/assert"
+	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/retry"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -50,7 +51,7 @@ const NoStep = -2
 // looks at EndsAt and ResumesAt for the next mark.
 func (p *Plan) Happen(h Host, c *Call, e *Event, now clock.Mark) {
 	effect := p.Advance(c, e, now)
-	if e.Kind == Granted && p.ends != 0 && c.Try(e.Attempt) != nil {
+	if e.Kind == Granted && p.with(mechanism.SettlesAll) != 0 && c.Try(e.Attempt) != nil {
 		p.check(h, c, e.Attempt, int(e.Step))
 	}
 	p.Take(h, c, effect, now)
@@ -200,10 +201,10 @@ func (p *Plan) enter(h Host, c *Call, k uint8, from int, now clock.Mark) Effect 
 			a.Omit(i)
 			continue
 		}
-		slow := p.slowEntry&bit != 0 && (p.ends&bit != 0 || h.Missing(i))
+		slow := p.slowEntry&bit != 0 && (p.with(mechanism.SettlesAll)&bit != 0 || h.Missing(i))
 		switch {
 		case slow:
-		case p.asks&bit == 0:
+		case p.with(mechanism.Asks)&bit == 0:
 			p.Skip(a, i, now)
 			continue
 		default:
@@ -221,7 +222,7 @@ func (p *Plan) enter(h Host, c *Call, k uint8, from int, now clock.Mark) Effect 
 
 // lacks reports whether the call has no value for an attribute of a step that denies
 // or skips such a call.
-func (p *Plan) lacks(h Host, i int) bool { return p.strictKeys&(1<<i) != 0 && h.Missing(i) }
+func (p *Plan) lacks(h Host, i int) bool { return p.with(mechanism.Strict)&(1<<i) != 0 && h.Missing(i) }
 
 // skips reports whether the call passes a step without a permit of its cell.
 func (p *Plan) skips(h Host, c *Call, i int) bool {
@@ -349,7 +350,7 @@ func (p *Plan) consult(h Host, c *Call, e *Effect, now clock.Mark) Effect {
 	for left := p.places &^ c.Shadows; left != 0 && !event.Open; left &= left - 1 {
 		i := lowest(left)
 		peek := reducer.Action{Kind: reducer.Peek}
-		if p.costed&(1<<i) != 0 {
+		if p.with(mechanism.Costs)&(1<<i) != 0 {
 			peek.Cost = c.Costs[i]
 		}
 		if !p.skips(h, c, i) && h.Ask(0, i, peek).Reason == reducer.ReasonFull {

@@ -31,8 +31,8 @@ func Do[T any](ctx context.Context, p *Pipeline, q *api.Request, fn func(context
 	return carryOn(&l, q, fn, value, err)
 }
 
-// Run is RunWith of the public package. It is Do with a function of another kind, since a
-// closure around it would be allocated in every call.
+// Run repeats Do for functions without a result: a closure around fn would allocate on every
+// call.
 func Run(ctx context.Context, p *Pipeline, q *api.Request, fn func(context.Context) error) error {
 	l := fastPath{ctx: ctx, pipeline: p}
 	defer l.crashed(q)

@@ -51,7 +51,9 @@ func (s *Settings) Classify(ctx context.Context, err error) (o reducer.Outcome, 
 // ClassifyResult is Classify for a value and an error that a function of the caller decides
 // about, for a step or, where that is empty, for the attempt. It returns the error of the
 // attempt.
-func (s *Settings) ClassifyResult(ctx context.Context, classify api.Classifier, step string, value any, err error) (o reducer.Outcome, hasRetryAfter bool, after time.Duration, last error) {
+func (s *Settings) ClassifyResult(
+	ctx context.Context, classify api.Classifier, step string, value any, err error,
+) (o reducer.Outcome, hasRetryAfter bool, after time.Duration, last error) {
 	o, hasRetryAfter, after = s.Classify(ctx, err)
 	if o == reducer.Cancelled {
 		return o, hasRetryAfter, after, err

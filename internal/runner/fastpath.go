@@ -19,10 +19,9 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// fastPath runs a call whose every cell admits it at once, under one lock, and whose
-// function succeeds before anything is due, or which a cell refuses at which no call
-// waits. It is a third of the size of a run. It decides nothing: on any other event a
-// run continues the call.
+// fastPath runs two kinds of calls without a run: one that every cell admits at once and whose
+// function succeeds before any deadline, and one that a step without a queue refuses. It is a
+// third of the size of a run. It decides nothing: on any other event a run continues the call.
 type fastPath struct {
 	pipeline *Pipeline
 	layout   *binding
@@ -30,7 +29,7 @@ type fastPath struct {
 	attempt  *attempt.Context
 	session  *session // in place of attempt where it may be held
 	traced   *recording.Call
-	id       string // of the request, for tellers
+	id       string // of the request, for events
 	seed     uint64
 	began    clock.Mark
 	deadline clock.Mark // the caller's own
@@ -145,7 +144,7 @@ func (l *binding) planFastPaths(own *sync.Mutex) {
 }
 
 // planFastPath makes the fast path of a binding with at most fastPathSteps cells, at most
-// fastPathKeys of them with keys, beside those of steps that do not apply.
+// fastPathKeys of them with keys, not counting steps that do not apply.
 func (l *binding) planFastPath(own *sync.Mutex) {
 	_, budget := l.plan.Consults()
 	if budget >= 0 && l.skips&(1<<budget) != 0 {
@@ -169,7 +168,11 @@ func (l *binding) planFastPath(own *sync.Mutex) {
 			}
 			l.due = sooner(l.due, sooner(after, soft))
 		case l.plan.Asks(i):
-			step := fastPathStep{cell: l.cells[i], step: i, refuses: !s.Shadow && !queues(s) && !l.plan.WaitsFor(i), exits: !l.plan.Refunds(i), single: l.plan.TakesOne(i), timed: l.plan.Timed(i), bound: l.plan.Bounds(i, l.skips), place: !l.plan.Refunds(i) && !l.plan.Records(i)}
+			step := fastPathStep{
+				cell: l.cells[i], step: i,
+				refuses: !s.Shadow && !queues(s) && !l.plan.WaitsFor(i), exits: !l.plan.Refunds(i),
+				single: l.plan.TakesOne(i), timed: l.plan.Timed(i), bound: l.plan.Bounds(i, l.skips), place: l.plan.Places(i),
+			}
 			if step.cell == nil {
 				step.keys, step.slot, step.complete = l.steps[i], keys, s.Missing != keyed.MissingShare
 				keys++
@@ -553,8 +556,11 @@ func (l *fastPath) refusal(q *api.Request) error {
 		after = max(0, l.returned.Sub(l.began))
 	}
 	if l.pipeline.HasListeners() {
-		l.traced.Decide(&decision.Decision{At: l.began, Kind: decision.Reject, Step: name, Reason: l.reason, RetryAfter: after, Fallback: l.layout.plan.Fallback() != nil, Last: true})
-		e := api.Event{Kind: decision.Reject, Step: name, Reason: l.reason, RetryAfter: after, Fallback: l.layout.plan.Fallback() != nil}
+		fallback := l.layout.plan.Fallback() != nil
+		l.traced.Decide(&decision.Decision{
+			At: l.began, Kind: decision.Reject, Step: name, Reason: l.reason, RetryAfter: after, Fallback: fallback, Last: true,
+		})
+		e := api.Event{Kind: decision.Reject, Step: name, Reason: l.reason, RetryAfter: after, Fallback: fallback}
 		l.pipeline.report(&e, l.ctx, q, l.began, l.began)
 	}
 	return &api.RejectedError{Policy: l.pipeline.name, Step: name, Reason: l.reason, RetryAfter: after}
@@ -579,7 +585,7 @@ func (l *fastPath) cut() (clock.Mark, *end) {
 	return cut, l.layout.ends[0]
 }
 
-// context makes the context of the attempt, as that of a run.
+// context makes the context of the attempt, as a run does.
 func (l *fastPath) context(q *api.Request) context.Context {
 	cut, end := l.cut()
 	if q.Holdable {

@@ -34,7 +34,10 @@ type Settings struct {
 // Delayed returns the retry delay of an attempt that ended with an error: the delay of its
 // answer, or the one that Delay returns where that is longer. An answer that asks for no retry
 // has none. The call began at a mark.
-func (s *Settings) Delayed(ctx context.Context, number uint32, hedge bool, err error, began clock.Mark, o reducer.Outcome, hasRetryAfter bool, after time.Duration) (has bool, _ time.Duration) {
+func (s *Settings) Delayed(
+	ctx context.Context, number uint32, hedge bool, err error, began clock.Mark,
+	o reducer.Outcome, hasRetryAfter bool, after time.Duration,
+) (has bool, _ time.Duration) {
 	if !retry.Retries(o) || hasRetryAfter && after < 0 {
 		return hasRetryAfter, after
 	}
