@@ -137,15 +137,13 @@ func (w *worker) waiting() int { return len(w.parked) }
 // every returns that nothing has to be renewed: places without a stream are given back.
 func (w *worker) every() time.Duration { return 1<<63 - 1 }
 
-func (w *worker) room(s *stream, step int) room {
-	return roomOf(w.policy, step, func(cost uint32) (reducer.Answer, time.Duration) {
-		answer, c := w.driver.Ask(step, s.keys[step], reducer.Action{Kind: reducer.Peek, Cost: cost})
-		if c == nil {
-			return reducer.Answer{Free: w.policy.burst(step)}, 0
-		}
-		after, _ := answer.RetryAfter(w.driver.Now())
-		return answer, after
-	})
+func (w *worker) peek(s *stream, step int, cost uint32) (reducer.Answer, time.Duration) {
+	answer, c := w.driver.Ask(step, s.keys[step], reducer.Action{Kind: reducer.Peek, Cost: cost})
+	if c == nil {
+		return reducer.Answer{Free: w.policy.burst(step)}, 0
+	}
+	after, _ := answer.RetryAfter(w.driver.Now())
+	return answer, after
 }
 
 func (w *worker) state(s *stream, step int) string {
