@@ -437,8 +437,8 @@ func TestRefusedSteps(t *testing.T) {
 		per    []string
 		want   string
 	}{
-		{timeout.Config{After: time.Second}, nil, "timeout: found a step whose cells no store keeps; allowed a limit, a breaker or a bulkhead"},
-		{adaptive.Config{}, nil, "adaptive: found a step whose cells no store keeps; allowed a limit, a breaker or a bulkhead"},
+		{timeout.Config{After: time.Second}, nil, "timeout: found a step whose cells no store keeps; allowed limit, breaker and bulkhead"},
+		{adaptive.Config{}, nil, "adaptive: found a step whose cells no store keeps; allowed limit, breaker and bulkhead"},
 		{bulkhead.Config{Concurrent: 1, Lease: time.Millisecond}, nil, "bulkhead: found a step with the lease 1ms; allowed a lease of at least 1s"},
 		{bulkhead.Config{Concurrent: 1, Queue: 2, Order: limiter.Newest}, nil, "bulkhead: found a step with the order newest, whose queue is one of all workers; allowed order oldest"},
 		{breaker.Config{Window: breaker.Time, Span: time.Minute, Count: 600}, []string{"ip"}, "breaker: found a step whose state has up to"},

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/core/decision"
+	"github.com/sluice-go/sluice/core/shared"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -28,8 +29,8 @@ type engine interface {
 	// state returns the state of the cell of a step that a request belongs to, in a line
 	// for people.
 	state(s *stream, step int) string
-	// count adds what the cells have counted to the metrics.
-	count(m *metrics)
+	// counts returns what was counted at the cells of a step.
+	counts(step int) shared.Counts
 }
 
 // room is what is free in the cell of a limit.
@@ -79,15 +80,6 @@ type request struct {
 	attributes
 	cost uint32
 	find func(attribute string) string // lookup, made once
-}
-
-// steps calls f for each step of a mask.
-func steps(mask uint16, f func(i int)) {
-	for i := 0; mask != 0; i, mask = i+1, mask>>1 {
-		if mask&1 != 0 {
-			f(i)
-		}
-	}
 }
 
 // room returns what is free in the cell of a limit that a request belongs to.

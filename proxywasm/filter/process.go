@@ -64,8 +64,4 @@ func (e *process) peek(s *stream, step int, cost uint32) (reducer.Answer, time.D
 
 func (e *process) state(s *stream, step int) string { return e.host.Text(s.call, step) }
 
-func (e *process) count(m *metrics) {
-	for i := range e.policy.plan.Len() {
-		m.counts(e.policy, i, e.host.Counts(i))
-	}
-}
+func (e *process) counts(step int) shared.Counts { return e.host.Counts(step) }

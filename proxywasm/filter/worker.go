@@ -154,10 +154,10 @@ func (w *worker) state(s *stream, step int) string {
 	return cell.Text(c, w.driver.Now())
 }
 
-func (w *worker) count(m *metrics) {
-	plan := w.policy.plan
-	steps(plan.Keyed(), func(i int) {
-		c := w.driver.Counts(i)
-		m.counts(w.policy, i, &shared.Counts{Evictions: c.Evictions, Shared: c.Shared, Unblocked: c.Unblocked})
-	})
+func (w *worker) counts(step int) (c shared.Counts) {
+	if w.policy.plan.Keyed()&(1<<step) != 0 {
+		of := w.driver.Counts(step)
+		c.Evictions, c.Shared, c.Unblocked = of.Evictions, of.Shared, of.Unblocked
+	}
+	return c
 }
