@@ -47,7 +47,7 @@ const (
 func keep(step *pipeline.Step) (k kept, found, allowed string) {
 	in, ok := mechanisms.InStore(step.Config)
 	if !ok {
-		return k, "a step whose cells no store keeps", "a limit, a breaker or a bulkhead"
+		return k, "a step whose cells no store keeps", "limit, breaker and bulkhead"
 	}
 	one := pipeline.Step{Config: in.Config, Name: oneName}
 	if len(step.Per) > 0 {

@@ -117,13 +117,14 @@ func (h *Host) step(i int, k *kept, final bool) (s step) {
 	if shared := plan.Shares(i); shared != "" {
 		// A refusal may end before its mark: another policy may return permits.
 		name, final = ofMechanisms+"/"+shared, false
-		if p.waiting == nil {
-			p.waiting = map[string]*int{}
-		}
-		if p.waiting[shared] == nil {
+		if here := p.waiting[shared]; here != nil {
+			s.here = here
+		} else {
+			if p.waiting == nil {
+				p.waiting = map[string]*int{}
+			}
 			p.waiting[shared] = s.here
 		}
-		s.here = p.waiting[shared]
 	}
 	c := config{
 		name:  p.Prefix + name + kindMark + strconv.Itoa(int(of.Kind())),
@@ -300,7 +301,7 @@ func (h *Host) key(c *Call, i int) *Key {
 func (h *Host) Text(c *Call, i int) string { return h.steps[i].cells.text(h.key(c, i)) }
 
 // Counts returns what this process has counted at a step.
-func (h *Host) Counts(i int) *Counts { return &h.steps[i].cells.counts }
+func (h *Host) Counts(i int) Counts { return h.steps[i].cells.counts }
 
 // call is what the plan calls of a Call.
 type call Call

@@ -254,7 +254,7 @@ func (s *locked) Get(key []byte) ([]byte, uint64) {
 func (s *locked) Swap(key, value []byte, version uint64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.random.IntN(8) > 0 && s.of.Swap(key, value, version)
+	return s.random.IntN(2) > 0 && s.of.Swap(key, value, version)
 }
 
 func (s *locked) Now() clock.Mark { return 1 }
@@ -269,7 +269,7 @@ func TestConcurrentProcesses(t *testing.T) {
 		s := &locked{of: newStore(), random: rand.New(rand.NewPCG(testenv.Seed(), seed))}
 		var all sync.WaitGroup
 		var mu sync.Mutex
-		running, most, spent, conflicts := 0, 0, uint32(0), uint64(0)
+		running, most, spent, unwritten := 0, 0, uint32(0), uint64(0)
 		hosts := make([]*noted, 4)
 		for n := range hosts {
 			h := newNoted(t, &Process{Store: s, Member: uint32(n)}, plan)
@@ -310,7 +310,7 @@ func TestConcurrentProcesses(t *testing.T) {
 			for range 100 {
 				h.Tick(nil) // what could not be written
 			}
-			conflicts += h.Counts(0).Conflicts
+			unwritten += h.Counts(0).Exhausted + h.Counts(1).Exhausted
 		}
 		hosts[0].Begin(&c, 0, nil)
 		answer, _ := hosts[0].Ask(&c, 0, reducer.Action{Kind: reducer.Peek, Cost: 1})
@@ -322,7 +322,7 @@ func TestConcurrentProcesses(t *testing.T) {
 		assert.Equal(t, fmt.Sprintf("held 0/%d members 0", places), strings.Split(hosts[1].Text(&c, 1), " last")[0])
 		assert.LessOrEqual(t, most, places)
 		assert.LessOrEqual(t, spent, uint32(permits))
-		assert.Greater(t, conflicts, uint64(20))
+		assert.Positive(t, unwritten)
 	}
 }
 
@@ -349,7 +349,10 @@ func TestReservations(t *testing.T) {
 	one.End(third, reducer.Cancelled)
 	assert.Equal(t, 1, one.Waiting())
 	assert.Equal(t, 3*time.Second, turn(fourth), "those behind one that leaves do not move up")
-	assert.Equal(t, 4*time.Second, turn(begin(other)), "only permits on which no later reservation depends come back")
+	fifth := begin(other)
+	assert.Equal(t, 4*time.Second, turn(fifth), "only permits on which no later reservation depends come back")
+	other.End(fifth, reducer.Cancelled)
+	assert.Equal(t, 4*time.Second, turn(begin(other)), "these do")
 
 	var went []*Call
 	for range 5 {
@@ -437,8 +440,8 @@ func TestRefusedSteps(t *testing.T) {
 		per    []string
 		want   string
 	}{
-		{timeout.Config{After: time.Second}, nil, "timeout: found a step whose cells no store keeps; allowed a limit, a breaker or a bulkhead"},
-		{adaptive.Config{}, nil, "adaptive: found a step whose cells no store keeps; allowed a limit, a breaker or a bulkhead"},
+		{timeout.Config{After: time.Second}, nil, "timeout: found a step whose cells no store keeps; allowed limit, breaker and bulkhead"},
+		{adaptive.Config{}, nil, "adaptive: found a step whose cells no store keeps; allowed limit, breaker and bulkhead"},
 		{bulkhead.Config{Concurrent: 1, Lease: time.Millisecond}, nil, "bulkhead: found a step with the lease 1ms; allowed a lease of at least 1s"},
 		{bulkhead.Config{Concurrent: 1, Queue: 2, Order: limiter.Newest}, nil, "bulkhead: found a step with the order newest, whose queue is one of all workers; allowed order oldest"},
 		{breaker.Config{Window: breaker.Time, Span: time.Minute, Count: 600}, []string{"ip"}, "breaker: found a step whose state has up to"},
@@ -504,4 +507,24 @@ func TestUpdate(t *testing.T) {
 	require.True(t, Update(s, key, func([]byte, clock.Mark) []byte { return nil }))
 	_, again := s.Get(key)
 	assert.Equal(t, version, again)
+}
+
+// TestRefusalsThatEndEarly has a limit above a bulkhead, which returns permits to it: a refusal
+// that was read does not stand for the next one.
+func TestRefusalsThatEndEarly(t *testing.T) {
+	s := newStore()
+	plan := planOf(t, limiter.Config{Count: 2, Period: time.Hour}, bulkhead.Config{Concurrent: 1})
+	a, b := newNoted(t, &Process{Store: s, Member: 1}, plan), newNoted(t, &Process{Store: s, Member: 2}, plan)
+	a.Begin(new(Call), 1, nil)
+	writes := 0
+	s.others = func() {
+		if writes++; writes == 2 { // the call has its permit, and is about to return it
+			b.Begin(new(Call), 1, nil)
+		}
+	}
+	a.Begin(new(Call), 1, nil)
+	assert.Equal(t, "reject 0 rate after 30m0s", b.lines[0])
+	assert.Equal(t, "reject 1 full after -1ns", a.lines[len(a.lines)-1])
+	b.Begin(new(Call), 1, nil)
+	assert.Equal(t, "reject 1 full after -1ns", b.lines[1])
 }

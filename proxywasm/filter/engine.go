@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/core/decision"
+	"github.com/sluice-go/sluice/core/shared"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -22,13 +23,14 @@ type engine interface {
 	waiting() int
 	// every returns how often tick has to be called for the leases that the engine holds.
 	every() time.Duration
-	// room says what is free in the cell of a limit that a request belongs to.
-	room(s *stream, step int) room
+	// peek asks the cell of a limit that a request belongs to for some permits, takes none, and
+	// returns the time until they are free.
+	peek(s *stream, step int, cost uint32) (reducer.Answer, time.Duration)
 	// state returns the state of the cell of a step that a request belongs to, in a line
 	// for people.
 	state(s *stream, step int) string
-	// count adds what the cells have counted to the metrics.
-	count(m *metrics)
+	// counts returns what was counted at the cells of a step.
+	counts(step int) shared.Counts
 }
 
 // room is what is free in the cell of a limit.
@@ -80,18 +82,9 @@ type request struct {
 	find func(attribute string) string // lookup, made once
 }
 
-// steps calls f for each step of a mask.
-func steps(mask uint16, f func(i int)) {
-	for i := 0; mask != 0; i, mask = i+1, mask>>1 {
-		if mask&1 != 0 {
-			f(i)
-		}
-	}
-}
-
-// roomOf returns what a limit of a policy has, by two questions to its cell.
-func roomOf(p *policy, step int, peek func(cost uint32) (reducer.Answer, time.Duration)) room {
-	one, next := peek(1)
-	_, full := peek(p.burst(step))
+// room returns what is free in the cell of a limit that a request belongs to.
+func (p *policy) room(s *stream, step int) room {
+	one, next := p.engine.peek(s, step, 1)
+	_, full := p.engine.peek(s, step, p.burst(step))
 	return room{one.Free, next, full}
 }

@@ -94,7 +94,10 @@ func (m *metrics) flush(policies []*policy) {
 			m.of(metricName{policy: p, step: pipeline.NoStep, word: "admit"}).count = p.admitted
 		}
 		if p.engine != nil {
-			p.engine.count(m)
+			for i := range p.plan.Len() {
+				c := p.engine.counts(i)
+				m.counts(p, i, &c)
+			}
 		}
 	}
 	for i := range m.list {

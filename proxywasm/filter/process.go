@@ -56,18 +56,12 @@ func (e *process) tick(decided func(uint32, verdict)) {
 	e.host.Tick(func(c *shared.Call) { decided(uint32(c.ID), e.decided) })
 }
 
-func (e *process) room(s *stream, step int) room {
-	return roomOf(e.policy, step, func(cost uint32) (reducer.Answer, time.Duration) {
-		answer, now := e.host.Ask(s.call, step, reducer.Action{Kind: reducer.Peek, Cost: cost})
-		after, _ := answer.RetryAfter(now)
-		return answer, after
-	})
+func (e *process) peek(s *stream, step int, cost uint32) (reducer.Answer, time.Duration) {
+	answer, now := e.host.Ask(s.call, step, reducer.Action{Kind: reducer.Peek, Cost: cost})
+	after, _ := answer.RetryAfter(now)
+	return answer, after
 }
 
 func (e *process) state(s *stream, step int) string { return e.host.Text(s.call, step) }
 
-func (e *process) count(m *metrics) {
-	for i := range e.policy.plan.Len() {
-		m.counts(e.policy, i, e.host.Counts(i))
-	}
-}
+func (e *process) counts(step int) shared.Counts { return e.host.Counts(step) }

@@ -191,7 +191,7 @@ func (p *policy) limitFields(s *stream, v *verdict) limitFields {
 		if len(b) > 0 {
 			b = append(b, ", "...)
 		}
-		x := p.engine.room(s, l.Step)
+		x := p.room(s, l.Step)
 		wait := x.full
 		switch {
 		case v != nil && v.step == l.Step && v.after >= 0:

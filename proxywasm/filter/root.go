@@ -198,9 +198,10 @@ func (r *root) ready(p *policy) {
 	}
 	if r.process.Store == nil {
 		id, _ := abi.Property("plugin_root_id")
+		prefix := "sluice/" + string(id) + "/" // before the store is read, which loses the property
 		seed := processSeed()
 		r.process = shared.Process{
-			Store: sharedData{}, Prefix: "sluice/" + string(id) + "/", Seed: seed, Slots: r.doc.Proxy.Slots,
+			Store: sharedData{}, Prefix: prefix, Seed: seed, Slots: r.doc.Proxy.Slots,
 			// Two workers that begin at one nanosecond would be one.
 			Member: uint32(seed.Word(uint64(abi.Now()))) ^ r.id,
 		}

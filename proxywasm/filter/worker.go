@@ -137,15 +137,13 @@ func (w *worker) waiting() int { return len(w.parked) }
 // every returns that nothing has to be renewed: places without a stream are given back.
 func (w *worker) every() time.Duration { return 1<<63 - 1 }
 
-func (w *worker) room(s *stream, step int) room {
-	return roomOf(w.policy, step, func(cost uint32) (reducer.Answer, time.Duration) {
-		answer, c := w.driver.Ask(step, s.keys[step], reducer.Action{Kind: reducer.Peek, Cost: cost})
-		if c == nil {
-			return reducer.Answer{Free: w.policy.burst(step)}, 0
-		}
-		after, _ := answer.RetryAfter(w.driver.Now())
-		return answer, after
-	})
+func (w *worker) peek(s *stream, step int, cost uint32) (reducer.Answer, time.Duration) {
+	answer, c := w.driver.Ask(step, s.keys[step], reducer.Action{Kind: reducer.Peek, Cost: cost})
+	if c == nil {
+		return reducer.Answer{Free: w.policy.burst(step)}, 0
+	}
+	after, _ := answer.RetryAfter(w.driver.Now())
+	return answer, after
 }
 
 func (w *worker) state(s *stream, step int) string {
@@ -156,10 +154,10 @@ func (w *worker) state(s *stream, step int) string {
 	return cell.Text(c, w.driver.Now())
 }
 
-func (w *worker) count(m *metrics) {
-	plan := w.policy.plan
-	steps(plan.Keyed(), func(i int) {
-		c := w.driver.Counts(i)
-		m.counts(w.policy, i, &shared.Counts{Evictions: c.Evictions, Shared: c.Shared, Unblocked: c.Unblocked})
-	})
+func (w *worker) counts(step int) (c shared.Counts) {
+	if w.policy.plan.Keyed()&(1<<step) != 0 {
+		of := w.driver.Counts(step)
+		c.Evictions, c.Shared, c.Unblocked = of.Evictions, of.Shared, of.Unblocked
+	}
+	return c
 }
