@@ -43,7 +43,7 @@ func table(root string) ([]file, error) {
 			own = name + "Check"
 			imports = append(imports, fmt.Sprintf("import { check as %s } from '../reader/checks/%s.js';\n", own, name))
 		}
-		text, err := mechanismText(root, row, own)
+		text, err := mechanismText(row, own)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
@@ -62,12 +62,12 @@ func table(root string) ([]file, error) {
 
 // mechanismText returns the constant of a mechanism: its row, and the functions that follow from it.
 // own names the function of its own rules, empty for none.
-func mechanismText(root string, row *mechanism.Row, own string) (string, error) {
+func mechanismText(row *mechanism.Row, own string) (string, error) {
 	whole, err := rowObject(row)
 	if err != nil {
 		return "", err
 	}
-	check, err := checkOf(root, row, own)
+	check, err := checkOf(row, own)
 	if err != nil {
 		return "", err
 	}
@@ -265,7 +265,7 @@ func nanos(d time.Duration) string { return strconv.FormatInt(int64(d), 10) + "n
 // checkOf returns the function that fills in the defaults of a mechanism which hold beside other
 // settings, compares its settings, and calls the function that has its own rules. Empty for a
 // mechanism without any of them.
-func checkOf(root string, row *mechanism.Row, own string) (string, error) {
+func checkOf(row *mechanism.Row, own string) (string, error) {
 	docs := mechanisms.Docs(row.Kind)
 	var lines []string
 	for _, d := range docs.Settings {
@@ -288,7 +288,7 @@ func checkOf(root string, row *mechanism.Row, own string) (string, error) {
 	}
 	var others []string
 	if len(docs.Relations) > 0 {
-		s, err := newSource(root, docs, row.New().Config())
+		s, err := newSource(docs, row.New().Config())
 		if err != nil {
 			return "", err
 		}
