@@ -22,13 +22,17 @@ type emitter struct {
 // begin says for what the emitter emits, and adds the logger of the settings.
 func (m *emitter) begin(step string, s *settings) {
 	m.step, m.settings = step, s
-	m.listeners.Log = s.ListenerPanicked
-	if s.Logger != nil {
-		m.listen(logs(s.Logger), loggedKinds())
+	if s.attach != nil {
+		s.attach(m)
 	}
 }
 
+// listen alone names what logs a panic of a listener: a program that has no listener links no
+// package log/slog.
 func (m *emitter) listen(f func(Event), kinds []EventKind) (stop func()) {
+	if m.settings != nil {
+		m.listeners.LogTo(m.settings.ListenerPanicked)
+	}
 	return m.listeners.Listen(f, kinds...)
 }
 

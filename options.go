@@ -2,11 +2,10 @@ package sluice
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/binary"
 	"fmt"
 	"log/slog"
 	"math/bits"
+	"math/rand/v2"
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/internal/runner"
@@ -23,6 +22,7 @@ type Option func(*settings)
 // settings are shared by all that one constructor makes. They are immutable.
 type settings struct {
 	runner.Settings
+	attach   func(*emitter) // adds the listener of WithLogger; nil for none
 	classify func(error) reducer.Outcome
 	shared   *runner.Mechanisms // of WithMechanisms, nil for none
 	shadow   bool               // of WithShadow
@@ -73,11 +73,7 @@ func newSettings(made string, effective optionSet, options []Option) (*settings,
 // applied returns the settings that the options make.
 func applied(options []Option) *settings {
 	s := &settings{}
-	var word [8]byte
-	// After an error the seed is 0: jitter is then identical across processes,
-	// which is not fatal.
-	_, _ = rand.Read(word[:])
-	s.Seed = binary.LittleEndian.Uint64(word[:])
+	s.Seed = rand.Uint64() // jitter differs between processes and needs no secret
 	for _, option := range options {
 		if option != nil {
 			option(s)
@@ -108,7 +104,12 @@ func WithSeed(seed uint64) Option {
 // on goroutines of their own at level error, all other events except admissions at level
 // debug. Default: none, and slog.Default for those panics.
 func WithLogger(logger *slog.Logger) Option {
-	return func(s *settings) { s.Logger, s.given = logger, s.given|optionLogger }
+	return func(s *settings) {
+		s.Logger, s.given, s.attach = logger, s.given|optionLogger, nil
+		if logger != nil {
+			s.attach = func(m *emitter) { m.listen(logs(logger), loggedKinds()) }
+		}
+	}
 }
 
 // WithRequestID sets the function that returns the identifier of a request from the

@@ -1,7 +1,6 @@
 package sluice
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"iter"
 	"maps"
@@ -22,7 +21,7 @@ import (
 type Set struct {
 	options   []Option
 	document  atomic.Pointer[policy.Document]
-	digest    atomic.Pointer[[sha256.Size]byte] // of the text of the document
+	text      atomic.Pointer[string] // of the document
 	pipelines atomic.Pointer[map[string]*Pipeline]
 
 	change    sync.Mutex       // guards all fields but document against concurrent changes
@@ -120,7 +119,7 @@ func (s *Set) Reload(file string, src []byte) error {
 			return fmt.Errorf("%s:%d:%d: policies.%s.%w", file, p.Line, p.Column, p.Name, err)
 		}
 	}
-	changed, events, err := s.put(document, plans, sha256.Sum256(src))
+	changed, events, err := s.put(document, plans, string(src))
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
@@ -139,7 +138,7 @@ type membership struct {
 
 // put activates a document, and returns what it changed and the events of its cells, which
 // the caller emits when it holds no lock.
-func (s *Set) put(document *policy.Document, plans []*pipeline.Plan, digest [sha256.Size]byte) (changed []membership, all runner.CellEvents, err error) {
+func (s *Set) put(document *policy.Document, plans []*pipeline.Plan, text string) (changed []membership, all runner.CellEvents, err error) {
 	s.change.Lock()
 	defer s.change.Unlock()
 	next := make(map[string]*Pipeline, len(plans))
@@ -197,7 +196,7 @@ func (s *Set) put(document *policy.Document, plans []*pipeline.Plan, digest [sha
 	}
 	s.pipelines.Store(&next)
 	s.document.Store(document)
-	s.digest.Store(&digest)
+	s.text.Store(&text)
 	for x := range s.members() {
 		if name := x.pipeline.Name(); next[name] == nil {
 			s.known[name] = known{left: weak.Make(x)}

@@ -7,13 +7,13 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/internal/recording"
 	"github.com/sluice-go/sluice/internal/runner"
-	"github.com/sluice-go/sluice/internal/tracing"
 )
 
 const (
 	// DefaultTraceBuffer is the size of a trace's buffer in bytes.
-	DefaultTraceBuffer = tracing.DefaultBuffer
+	DefaultTraceBuffer = recording.DefaultBuffer
 	// DefaultTraceBytes is the size of a file of a trace in bytes.
 	DefaultTraceBytes = 64 << 20
 )
@@ -35,11 +35,11 @@ const (
 	// of cookie:NAME, the headers Authorization, Proxy-Authorization and Cookie, and
 	// headers and query parameters whose names have a word such as token, secret,
 	// password, session or api-key. It is the default.
-	RedactSecrets = Redact(tracing.RedactSecrets)
+	RedactSecrets = Redact(recording.RedactSecrets)
 	// RedactAll replaces the keys and the values of all attributes.
-	RedactAll = Redact(tracing.RedactAll)
+	RedactAll = Redact(recording.RedactAll)
 	// RedactNone replaces nothing.
-	RedactNone = Redact(tracing.RedactNone)
+	RedactNone = Redact(recording.RedactNone)
 )
 
 // String returns secrets, all or none.
@@ -47,7 +47,7 @@ func (r Redact) String() string {
 	if r > RedactNone {
 		return fmt.Sprintf("Redact(%d)", uint8(r))
 	}
-	return tracing.Redact(r).String()
+	return recording.Redact(r).String()
 }
 
 // TraceOptions say what a trace records and where to. The zero value keeps the latest
@@ -87,7 +87,7 @@ type TraceOptions struct {
 var ErrTraced = errors.New("sluice: the policy is traced already")
 
 // ErrTraceFull is the error of a trace that has written MaxBytes.
-var ErrTraceFull = tracing.ErrFull
+var ErrTraceFull = recording.ErrFull
 
 // TraceStats counts what a trace has recorded.
 type TraceStats struct {
@@ -103,7 +103,7 @@ type TraceStats struct {
 // Trace records what calls do, in the format of docs/trace.md. Its methods are safe for
 // concurrent use.
 type Trace struct {
-	recorder *tracing.Recorder
+	recorder *recording.Recorder
 	memory   bool
 	now      func() clock.Mark
 	detach   func()
@@ -179,8 +179,8 @@ func newTrace(o *TraceOptions, prefixed bool, s *runner.Settings) (*Trace, error
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	options := tracing.Options{
-		Buffer: o.Buffer, Sample: o.Sample, By: o.SampleBy, Attributes: o.Attributes, Redact: tracing.Redact(o.Redact),
+	options := recording.Options{
+		Buffer: o.Buffer, Sample: o.Sample, By: o.SampleBy, Attributes: o.Attributes, Redact: recording.Redact(o.Redact),
 		Prefixed: prefixed, Origin: s.Now(),
 	}
 	options.Began = time.Unix(0, int64(s.Epoch())+int64(options.Origin))
@@ -192,18 +192,18 @@ func newTrace(o *TraceOptions, prefixed bool, s *runner.Settings) (*Trace, error
 	}
 	switch {
 	case o.Writer != nil:
-		options.Sink = tracing.ToWriter(o.Writer, o.MaxBytes)
+		options.Sink = recording.ToWriter(o.Writer, o.MaxBytes)
 	case o.File != "":
 		most := o.MaxBytes
 		if most == 0 {
 			most = DefaultTraceBytes
 		}
 		var err error
-		if options.Sink, err = tracing.ToFile(o.File, most, o.Rotate); err != nil {
+		if options.Sink, err = recording.ToFile(o.File, most, o.Rotate); err != nil {
 			return nil, err
 		}
 	}
-	return &Trace{recorder: tracing.New(options), memory: options.Sink == nil, now: s.Now}, nil
+	return &Trace{recorder: recording.New(options), memory: options.Sink == nil, now: s.Now}, nil
 }
 
 // check returns what is wrong with the options.

@@ -2,7 +2,6 @@ package sluice
 
 import (
 	"context"
-	"crypto/sha256"
 	"time"
 
 	"github.com/sluice-go/sluice/internal/filewatch"
@@ -36,8 +35,8 @@ func (s *Set) Watch(ctx context.Context, file string, told ...func(error)) error
 
 // has reports whether a text is that of the active document.
 func (s *Set) has(change filewatch.Change) bool {
-	active := s.digest.Load()
-	return change.Err == nil && active != nil && *active == sha256.Sum256(change.Text)
+	active := s.text.Load()
+	return change.Err == nil && active != nil && *active == string(change.Text)
 }
 
 // reload reloads what the file has, and tells how that went.

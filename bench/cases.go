@@ -54,6 +54,8 @@ func cases() []section {
 			"Every figure includes the bare handler. In `http, refused`, 0.5x is twice the time of `http.Error`: the answer of Sluice has headers and a problem document.", httpTasks()},
 		{"gRPC interceptors", "Of unary calls, around a call or handler that does nothing, without a connection, so without the time of gRPC itself.", grpcTasks()},
 		{"Engine", "The single-threaded engine, which decides in virtual time: sluice eval, the module of WebAssembly. No peer has such an engine.", engineTasks()},
+		{"Programs", "The size of a program with one limiter, linked without symbols (`-ldflags \"-s -w\"`). The root package links the reader of YAML and the hash of traces, " +
+			"which a cell of the core does not.", programTasks()},
 		{"Refusals", "A refusal beside an admission, both Sluice's: 0.5x is a refusal that costs two admissions. Without an error unless it says so.", refusalTasks()},
 	}
 }

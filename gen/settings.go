@@ -359,6 +359,6 @@ func (s *source) fill() {
 	})
 	if b.Len() > 0 {
 		s.printf("// The defaults of the row that depend on no other value.\nconst (\n%s)\n\n", constants.String())
-		s.printf("// fill sets the defaults of the row that depend on no other value.\nfunc (c *Config) fill() {\n%s}\n\n", b.String())
+		s.printf("// filled returns the configuration with the defaults of the row that depend on no other value.\nfunc (c Config) filled() Config {\n%sreturn c\n}\n\n", b.String())
 	}
 }

@@ -9,10 +9,10 @@ import (
 	"testing"
 
 	sluicewasmtime "github.com/sluice-go/sluice/bindings/wasmtime"
-	"github.com/sluice-go/sluice/wasm/hosttest"
 	"github.com/sluice-go/sluice/wasm"
 	"github.com/sluice-go/sluice/wasm/abi"
 	"github.com/sluice-go/sluice/wasm/host"
+	"github.com/sluice-go/sluice/wasm/hosttest"
 )
 
 // compiled is the embedded module, compiled once for all tests.

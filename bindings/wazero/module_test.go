@@ -12,10 +12,10 @@ import (
 
 	sluicewazero "github.com/sluice-go/sluice/bindings/wazero"
 	"github.com/sluice-go/sluice/core/limiter"
-	"github.com/sluice-go/sluice/wasm/hosttest"
 	"github.com/sluice-go/sluice/wasm"
 	"github.com/sluice-go/sluice/wasm/abi"
 	"github.com/sluice-go/sluice/wasm/host"
+	"github.com/sluice-go/sluice/wasm/hosttest"
 )
 
 // compilations has the embedded module, compiled once for all tests.

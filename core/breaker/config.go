@@ -100,8 +100,7 @@ func (c *Config) validate() (open *backoff.Machine, err error) {
 		open, err = backoff.New(c.Open)
 		e.Add(err)
 	}
-	e.Share(c.RampOver > 0 && !c.RampFrom.Positive(), "ramp.from", c.RampFrom, "more than 0% and less than 100%")
-	e.Share(c.RampOver == 0 && c.RampFrom.Positive(), "ramp.from", c.RampFrom, "nothing without ramp.over")
+	e.Share((c.RampOver > 0) != c.RampFrom.Positive(), "ramp.from", c.RampFrom, "more than 0% and less than 100% beside ramp.over, nothing without it")
 	return open, e.Err()
 }
 
@@ -110,8 +109,8 @@ func (c *Config) checkWindow(e *reducer.ConfigErrors) {
 	e.Duration(c.Window != Consecutive && c.Forget != 0, "window.forget", c.Forget, "nothing without window.consecutive")
 	switch c.Window {
 	case Calls, Time:
-		e.Count(c.Minimum == 0, "minimum", uint64(c.Minimum), "1 to 10000")
-		e.Share(!c.FailureRate.Positive(), "failure_rate", c.FailureRate, "more than 0% and at most 100%")
+		e.Within("minimum", c.Minimum, 1, MaxCalls)
+		e.PartOf("failure_rate", c.FailureRate, 1, reducer.Whole)
 	case Consecutive:
 		const without = "nothing beside window.consecutive"
 		e.Count(c.Minimum != 0, "minimum", uint64(c.Minimum), without)
@@ -164,14 +163,14 @@ func declared() []mechanism.Doc {
 			Smaller: "only failures that follow each other quickly open it",
 		},
 		{
-			Name: "minimum", Is: mechanism.Setting{Type: mechanism.Count, Least: 1, Most: MaxCalls}, Field: "Minimum",
+			Name: "minimum", Is: mechanism.Setting{Type: mechanism.Count, Least: 1, Most: MaxCalls}, Field: "Minimum", ByHand: true,
 			Effect: mechanism.Looser, Note: "not beside `consecutive`", Range: "1 to 10,000, at most the window's `calls`", Default: "the lesser of 100 and the window's `calls`; 100 beside `time`", Example: "minimum: 20",
 			Meaning: "outcomes that the window must hold before the rates count",
 			Larger:  "few calls never open the breaker",
 			Smaller: "a few failures open it",
 		},
 		{
-			Name: "failure_rate", Is: mechanism.Setting{Type: mechanism.Share}, Field: "FailureRate", Depends: true,
+			Name: "failure_rate", Is: mechanism.Setting{Type: mechanism.Share}, Field: "FailureRate", ByHand: true, Depends: true,
 			Effect: mechanism.Looser, Note: "not beside `consecutive`", Value: `"50%"`, Example: "failure_rate: 30%",
 			Meaning: "opens when this share of the outcomes are failures",
 			Larger:  "tolerates more failures",

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/internal/attempt"
-	"github.com/sluice-go/sluice/internal/tracing"
+	"github.com/sluice-go/sluice/internal/recording"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -122,7 +122,7 @@ type run struct {
 	session *session          // in place of attempt where it may be held
 	hold    *session          // one that is held beyond its function
 	warner  *warner           // emits soft limits while the function runs
-	traced  *tracing.Call     // nil where it is not recorded
+	traced  *recording.Call   // nil where it is not recorded
 	final   decision.Decision // how the call ended
 	last    error             // of the last attempt
 	earlier Earlier           // of the attempts before

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/decision"
-	"github.com/sluice-go/sluice/internal/tracing"
+	"github.com/sluice-go/sluice/internal/recording"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -36,16 +36,25 @@ func (s kinds) has(k decision.Kind) bool { return s>>k&1 != 0 }
 type Listeners struct {
 	list atomic.Pointer[listening]
 	mu   sync.Mutex
-	// Log logs a panic of a function. It is set before the first event.
-	Log func(value any, stack []byte)
+	// log logs a panic of a function. It is set before the first function is added.
+	log func(value any, stack []byte)
+}
+
+// LogTo sets what logs a panic of a function, once.
+func (l *Listeners) LogTo(log func(value any, stack []byte)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.log == nil {
+		l.log = log
+	}
 }
 
 // listening is what events go to, immutable.
 type listening struct {
 	functions []*Listener
-	kinds     kinds         // that a function listens to
-	tells     bool          // a function has no observer
-	trace     *tracing.Pipe // of a pipeline; nil for none
+	kinds     kinds           // that a function listens to
+	tells     bool            // a function has no observer
+	trace     *recording.Pipe // of a pipeline; nil for none
 }
 
 // Listener is a function. One of a pipeline may have an observer, which gets the events of
@@ -177,7 +186,7 @@ func (l *Listeners) Panicked(x *Listener, value any) bool {
 		return false
 	}
 	l.remove(x)
-	l.Log(value, debug.Stack())
+	l.log(value, debug.Stack())
 	return true
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/sluice-go/sluice/core/mechanisms"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/internal/attempt"
-	"github.com/sluice-go/sluice/internal/tracing"
+	"github.com/sluice-go/sluice/internal/recording"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -29,7 +29,7 @@ type fastPath struct {
 	ctx      context.Context
 	attempt  *attempt.Context
 	session  *session // in place of attempt where it may be held
-	traced   *tracing.Call
+	traced   *recording.Call
 	id       string // of the request, for tellers
 	seed     uint64
 	began    clock.Mark
@@ -199,7 +199,7 @@ func (l *binding) planFastPath(own *sync.Mutex) {
 
 // queues reports whether a call may wait at a step.
 func queues(s pipeline.Step) bool {
-	queue := mechanisms.Row(s.Kind()).Queue
+	queue := mechanisms.Facts(s.Kind()).Queue
 	return queue != nil && queue(s.Config).Places > 0
 }
 

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/sluice-go/sluice/core/pipeline"
-	"github.com/sluice-go/sluice/internal/tracing"
+	"github.com/sluice-go/sluice/internal/recording"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -23,7 +23,7 @@ type leases struct {
 	ended  atomic.Bool // nothing is held any more
 	held   []lease
 	one    [1]lease // room of held
-	traced *tracing.Call
+	traced *recording.Call
 	number uint32 // of the attempt
 }
 

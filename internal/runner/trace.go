@@ -4,12 +4,12 @@ import (
 	"github.com/sluice-go/sluice/api"
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/pipeline"
-	"github.com/sluice-go/sluice/internal/tracing"
+	"github.com/sluice-go/sluice/internal/recording"
 )
 
 // Trace has the calls that begin from now on recorded, until Untrace. It returns false, and
 // does nothing, where they are recorded already. began says that the recorder has begun.
-func (p *Pipeline) Trace(r *tracing.Recorder, began bool) bool {
+func (p *Pipeline) Trace(r *recording.Recorder, began bool) bool {
 	p.mechanisms.mu.Lock()
 	defer p.mechanisms.mu.Unlock()
 	if p.Traced() {
@@ -21,7 +21,7 @@ func (p *Pipeline) Trace(r *tracing.Recorder, began bool) bool {
 }
 
 // Untrace ends what Trace began with a recorder.
-func (p *Pipeline) Untrace(r *tracing.Recorder) {
+func (p *Pipeline) Untrace(r *recording.Recorder) {
 	p.Listeners.change(func(to *listening) {
 		if to.trace.Of(r) {
 			to.trace = nil
@@ -33,7 +33,7 @@ func (p *Pipeline) Untrace(r *tracing.Recorder) {
 func (p *Pipeline) Traced() bool { return p.trace() != nil }
 
 // trace returns where calls are recorded, nil for nowhere.
-func (p *Pipeline) trace() *tracing.Pipe {
+func (p *Pipeline) trace() *recording.Pipe {
 	if to := p.list.Load(); to != nil {
 		return to.trace
 	}
@@ -42,7 +42,7 @@ func (p *Pipeline) trace() *tracing.Pipe {
 
 // record records the beginning of a call, where calls are recorded. It calls code of the
 // user, so the caller holds no lock.
-func (p *Pipeline) record(plan *pipeline.Plan, q *api.Request, now, deadline clock.Mark) *tracing.Call {
+func (p *Pipeline) record(plan *pipeline.Plan, q *api.Request, now, deadline clock.Mark) *recording.Call {
 	pipe := p.trace()
 	if pipe == nil {
 		return nil

@@ -12,7 +12,7 @@ import (
 
 const (
 	// later are mechanisms that other versions of Sluice may have.
-	later = "shed queue cache adaptive throttle"
+	later = "shed queue cache throttle"
 	// common are the settings that every mechanism has, behind its own.
 	common = " name shadow when enforce per keys when_full missing scope description defaults"
 )

@@ -76,7 +76,8 @@ func parse(args []string, out io.Writer) (o options, err error) {
 	only := flags.String("only", "", "take only the mutants whose line matches this regular expression")
 	flags.DurationVar(&o.budget, "for", 0, "begin no mutant after this time; 0 has no limit")
 	flags.IntVar(&o.jobs, "j", runtime.NumCPU(), "how many mutants run at once")
-	flags.StringVar(&o.suites, "suites", "own,core,oracle,policy,proptest,runner", "the suites in their order, of: "+strings.Join(suiteNames(), ","))
+	flags.StringVar(&o.suites, "suites", "own,core,oracle,policy,proptest,runner",
+		"the suites in their order, of: "+strings.Join(suiteNames(), ","))
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}

@@ -23,7 +23,8 @@ func unitOf(t *testing.T, text string) *unit {
 	if f.tree, err = parser.ParseFile(fset, f.path, f.text, parser.SkipObjectResolution); err != nil {
 		t.Fatal(err)
 	}
-	u := &unit{path: "p", dir: "./p", files: []*source{f}, fset: fset, imports: importer.Default(), info: types.Info{Types: map[ast.Expr]types.TypeAndValue{}}}
+	u := &unit{path: "p", dir: "./p", files: []*source{f}, fset: fset, imports: importer.Default(),
+		info: types.Info{Types: map[ast.Expr]types.TypeAndValue{}}}
 	if err := u.check(nil, nil, &u.info); err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,87 @@ func TestUsers(t *testing.T) {
 	}
 	t.Run("go install", func(t *testing.T) { installed(t, m, version) })
 	t.Run("go get", func(t *testing.T) { imported(t, m, version) })
+	t.Run("alone", func(t *testing.T) { alone(t, m, version) })
+	t.Run("library", func(t *testing.T) { library(t, m, version) })
 }
+
+// user makes an empty module that requires a module of the repository.
+func user(t *testing.T, m *machine, name, required, version string) {
+	t.Helper()
+	if err := os.MkdirAll(m.path(name), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"mod", "init", "example.test/user"}, {"get", required + "@" + version}} {
+		if _, err := m.run(name, nil, args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// alone builds all packages of each published module from its zip and what its go.mod requires.
+func alone(t *testing.T, m *machine, version string) {
+	for i, dir := range published {
+		name := fmt.Sprint("alone", i)
+		user(t, m, name, modulePath(dir), version)
+		pattern := modulePath(dir) + "/..."
+		packages, err := m.command(name, nil, "list", "-e", "-f", "{{if .GoFiles}}{{.ImportPath}}{{end}}", pattern).Output()
+		if err != nil || !bytes.Contains(packages, []byte(modulePath(dir))) {
+			t.Errorf("%s: found %q, %v", dir, packages, err)
+			continue
+		}
+		if _, err := m.run(name, nil, append([]string{"build", "-trimpath"}, strings.Fields(string(packages))...)...); err != nil {
+			t.Errorf("%s: %v", dir, err)
+		}
+	}
+}
+
+// most is the size in bytes that the zip of the library may have.
+const most = 1_500_000
+
+// library builds and vets a program of the packages of the library, which fetches one module of
+// the repository and one of others, the reader of YAML.
+func library(t *testing.T, m *machine, version string) {
+	fresh := &machine{dir: t.TempDir(), proxy: m.proxy, cache: m.cache}
+	if err := os.MkdirAll(fresh.path("user"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(fresh.path("user/main.go"), []byte(libraryProgram), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	user(t, fresh, "user", rootPath, version)
+	for _, args := range [][]string{{"build", "-trimpath", "."}, {"vet", "."}} {
+		if _, err := fresh.run("user", nil, args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fetched, err := filepath.Glob(fresh.path("modules/cache/download/*/*/*/@v/*.zip"))
+	deeper, _ := filepath.Glob(fresh.path("modules/cache/download/*/*/*/*/@v/*.zip"))
+	if err != nil || len(fetched) != 2 || len(deeper) != 0 {
+		t.Errorf("fetched %q %q, %v; want the library and the reader of YAML", fetched, deeper, err)
+	}
+	info, err := os.Stat(fresh.path("modules/cache/download/" + rootPath + "/@v/" + version + ".zip"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("the zip of the library has %d bytes", info.Size())
+	if info.Size() > most {
+		t.Errorf("the zip of the library has %d bytes; allowed: %d. What the library does not need is in modules of its own", info.Size(), most)
+	}
+}
+
+// libraryProgram imports what programs import of the library.
+const libraryProgram = `package main
+
+import (
+	_ "github.com/sluice-go/sluice"
+	_ "github.com/sluice-go/sluice/bindings/nethttp"
+	_ "github.com/sluice-go/sluice/eval"
+	_ "github.com/sluice-go/sluice/policy"
+	_ "github.com/sluice-go/sluice/trace"
+)
+
+func main() {}
+`
 
 // installed installs the command by its path and version alone, and runs it.
 func installed(t *testing.T, m *machine, version string) {

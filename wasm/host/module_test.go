@@ -10,10 +10,10 @@ import (
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/limiter"
-	"github.com/sluice-go/sluice/wasm/hosttest"
 	"github.com/sluice-go/sluice/internal/testenv"
 	"github.com/sluice-go/sluice/reducer"
 	"github.com/sluice-go/sluice/wasm/host"
+	"github.com/sluice-go/sluice/wasm/hosttest"
 )
 
 // TestModule runs the tests of all runtimes, on none.

@@ -8,15 +8,12 @@ import (
 
 	"github.com/sluice-go/sluice/core/adaptive"
 	"github.com/sluice-go/sluice/core/bulkhead"
-	"github.com/sluice-go/sluice/core/chaos"
 	"github.com/sluice-go/sluice/core/condition"
 	"github.com/sluice-go/sluice/core/fallback"
-	"github.com/sluice-go/sluice/core/hedge"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/mechanism"
+	"github.com/sluice-go/sluice/core/mechanisms"
 	"github.com/sluice-go/sluice/core/pipeline"
-	"github.com/sluice-go/sluice/core/retry"
-	"github.com/sluice-go/sluice/core/timeout"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -224,14 +221,9 @@ func arranged(steps []pipeline.Step) []pipeline.Step {
 // plain returns the step without what it cannot have: `per` where there are no
 // cells, what concerns keys without `per`, and a cost that is never admitted.
 func plain(s pipeline.Step) pipeline.Step {
-	cells := true
+	row := mechanisms.Row(s.Kind())
+	cells := row.Stateless == nil || row.Stateless(s.Config) == ""
 	switch c := s.Config.(type) {
-	case timeout.Config, chaos.Config:
-		cells = false
-	case retry.Config:
-		cells = c.Budgeted
-	case hedge.Config:
-		cells = c.Budgeted || c.Percentile.Positive()
 	case limiter.Config:
 		c.Cost.Permits = min(c.Cost.Permits, greatest(c))
 		s.Config = c

@@ -27,6 +27,11 @@ var drawn = []pipeline.Kind{
 
 // settings draws settings for a mechanism.
 func (m *maker) settings(kind pipeline.Kind) mechanism.Config {
+	return m.others(m.choices(kind), chosen[kind])
+}
+
+// choices draws the chosen settings of a mechanism.
+func (m *maker) choices(kind pipeline.Kind) mechanism.Config {
 	switch kind {
 	case mechanism.Retry:
 		return m.retry()

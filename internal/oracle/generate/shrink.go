@@ -3,7 +3,6 @@ package generate
 import (
 	"time"
 
-	"github.com/sluice-go/sluice/core/adaptive"
 	"github.com/sluice-go/sluice/core/backoff"
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/bulkhead"
@@ -159,7 +158,7 @@ func (s *shrinker) simplify() bool {
 			continue
 		}
 		for i := range s.at(which).Steps {
-			for _, simpler := range plainer {
+			for _, simpler := range append(plainerBy(s.at(which).Steps[i].Kind()), plainer...) {
 				change := func(p pipeline.Policy) pipeline.Policy {
 					p.Steps = append([]pipeline.Step(nil), p.Steps...)
 					if i < len(p.Steps) {
@@ -186,7 +185,8 @@ func (s *shrinker) simplify() bool {
 	return smaller
 }
 
-// plainer are the ways to make a step plainer. None of them makes it invalid.
+// plainer are the ways to make a step plainer that its row does not give. None of them makes it
+// invalid.
 var plainer = []func(*pipeline.Step){
 	func(s *pipeline.Step) { s.Shadow = false },
 	func(s *pipeline.Step) { s.Per = nil },
@@ -196,7 +196,6 @@ var plainer = []func(*pipeline.Step){
 	func(s *pipeline.Step) { s.WhenFull = pipeline.FullEvict },
 	func(s *pipeline.Step) { s.Missing = pipeline.MissingShare },
 	change(func(c *hedge.Config) { c.Budgeted = false }),
-	change(func(c *hedge.Config) { c.Max = 1 }),
 	change(func(c *hedge.Config) { c.Samples, c.Minimum = min(c.Samples, 1), min(c.Minimum, 1) }),
 	change(func(c *hedge.Config) {
 		if c.After == 0 {
@@ -205,39 +204,24 @@ var plainer = []func(*pipeline.Step){
 		}
 	}),
 	change(func(c *chaos.Config) { c.Slow, c.By, c.To = reducer.Share{}, 0, 0 }),
-	change(func(c *chaos.Config) { c.To = 0 }),
 	change(func(c *chaos.Config) { c.Throttle, c.RetryAfter = reducer.Share{}, 0 }),
-	change(func(c *chaos.Config) { c.Ignore = reducer.Share{} }),
 	change(func(c *retry.Config) { c.Budgeted = false }),
-	change(func(c *retry.Config) { c.MaxElapsed = 0 }),
-	change(func(c *retry.Config) { c.Refusals = retry.EndRefused }),
 	change(func(c *retry.Config) { c.Backoff = plainBackoff(c.Backoff) }),
 	change(func(c *retry.Config) { c.Backoff = noJitter(c.Backoff) }),
 	change(func(c *retry.Config) { c.Attempts = min(c.Attempts, 2) }),
 	change(func(c *breaker.Config) { c.Open = plainBackoff(c.Open) }),
 	change(func(c *breaker.Config) { c.Open = noJitter(c.Open) }),
-	change(func(c *breaker.Config) { c.HalfOpenMax = 0 }),
-	change(func(c *breaker.Config) { c.SlowOver, c.SlowRate, c.SlowConsecutive = 0, reducer.Share{}, 0 }),
-	change(func(c *breaker.Config) { c.Initial = breaker.Closed }),
-	change(func(c *breaker.Config) { c.ObeyRetryAfter = 0 }),
-	change(func(c *breaker.Config) { c.RampOver, c.RampFrom = 0, reducer.Share{} }),
 	change(func(c *breaker.Config) { c.Forget = 0 }),
 	change(func(c *breaker.Config) { c.Successes = 0 }),
 	change(func(c *breaker.Config) { c.Probes, c.Successes = min(c.Probes, 1), min(c.Successes, 1) }),
-	change(func(c *breaker.Config) { c.Minimum = min(c.Minimum, 1) }),
 	change(func(c *limiter.Config) { c.Wait, c.Queue, c.Order = 0, 0, limiter.Oldest }),
-	change(func(c *limiter.Config) { c.Order = limiter.Oldest }),
-	change(func(c *limiter.Config) { c.Block = limiter.Block{} }),
 	change(func(c *limiter.Config) { c.Block.After = min(c.Block.After, 1) }),
 	change(func(c *limiter.Config) { c.Block.For = plainBackoff(c.Block.For) }),
-	change(func(c *limiter.Config) { c.WarmUp = limiter.WarmUp{} }),
 	change(func(c *limiter.Config) { c.Cost = limiter.Cost{} }),
 	change(func(c *limiter.Config) { c.Charge, c.SettleMax = limiter.ChargeStart, 0 }),
 	change(func(c *limiter.Config) { c.SettleMax = 0 }),
 	change(func(c *limiter.Config) { c.Counts = 0 }),
 	change(func(c *limiter.Config) { c.Cost.Attribute = "" }),
-	change(func(c *limiter.Config) { c.Queue = min(c.Queue, 1) }),
-	change(func(c *limiter.Config) { c.Burst = min(c.Burst, 1) }),
 	change(func(c *limiter.Config) {
 		if c.Algorithm != limiter.TokenBucket && c.Calendar.Unit == calendar.NoUnit {
 			c.Algorithm, c.Burst = limiter.TokenBucket, c.Count
@@ -248,11 +232,6 @@ var plainer = []func(*pipeline.Step){
 	change(func(c *limiter.Config) { c.Calendar.Zone = calendar.Zone{Offset: c.Calendar.Zone.Offset} }),
 	change(func(c *limiter.Config) { c.Count = min(c.Count, 1) }),
 	change(func(c *bulkhead.Config) { c.Queue, c.Wait, c.Order = 0, 0, limiter.Oldest }),
-	change(func(c *bulkhead.Config) { c.Wait = 0 }),
-	change(func(c *bulkhead.Config) { c.Order = limiter.Oldest }),
-	change(func(c *bulkhead.Config) { c.Lease = 0 }),
-	change(func(c *adaptive.Config) { c.Lease = 0 }),
-	change(func(c *bulkhead.Config) { c.Concurrent = min(c.Concurrent, 1) }),
 }
 
 // change makes a change of a mechanism's settings one of a step.

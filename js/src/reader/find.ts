@@ -12,7 +12,7 @@ import type { Mechanism } from './settings.js';
 /** The most steps of a policy. */
 export const MAX_STEPS = 16;
 /** Mechanisms that other versions may have. */
-const LATER = ['shed', 'queue', 'cache', 'adaptive', 'throttle'];
+const LATER = ['shed', 'queue', 'cache', 'throttle'];
 
 /** The entry of a step, undefined for a node that is none. */
 export function stepEntry(item: Node): Node | undefined {

@@ -128,7 +128,8 @@ func cases() []one {
 
 		raw("5.1", "DATA on a stream that is idle", connection(http2.ErrCodeProtocol), http2.FrameData, 1, 1, "x"),
 		raw("5.1", "RST_STREAM on a stream that is idle", connection(http2.ErrCodeProtocol), http2.FrameRSTStream, 0, 1, "\x00\x00\x00\x08"),
-		raw("5.1", "WINDOW_UPDATE on a stream that is idle", connection(http2.ErrCodeProtocol), http2.FrameWindowUpdate, 0, 1, "\x00\x00\x00\x01"),
+		raw("5.1", "WINDOW_UPDATE on a stream that is idle", connection(http2.ErrCodeProtocol), http2.FrameWindowUpdate, 0, 1,
+			"\x00\x00\x00\x01"),
 		raw("6.10", "CONTINUATION without HEADERS", connection(http2.ErrCodeProtocol), http2.FrameContinuation, 4, 1, ""),
 		{"5.1", "DATA on a stream that is half-closed", stream(http2.ErrCodeStreamClosed), func(c *conn) {
 			c.headers(1, endStream|endHeaders, get()...)
@@ -143,7 +144,8 @@ func cases() []one {
 			c.answered(1)
 			c.headers(1, endStream|endHeaders, get()...)
 		}},
-		{"5.1.1", "a stream with an even number", connection(http2.ErrCodeProtocol), func(c *conn) { c.headers(2, endStream|endHeaders, get()...) }},
+		{"5.1.1", "a stream with an even number", connection(http2.ErrCodeProtocol),
+			func(c *conn) { c.headers(2, endStream|endHeaders, get()...) }},
 		{"5.1.1", "a stream with a lower number", connection(http2.ErrCodeProtocol, http2.ErrCodeStreamClosed), func(c *conn) {
 			c.headers(5, endStream|endHeaders, get()...)
 			c.headers(3, endStream|endHeaders, get()...)
@@ -177,7 +179,8 @@ func cases() []one {
 			c.raw(http2.FrameData, http2.FlagDataEndStream|http2.FlagDataPadded, 1, []byte("\x06hello"))
 		}},
 		raw("6.2", "HEADERS on stream 0", connection(http2.ErrCodeProtocol), http2.FrameHeaders, endStream|endHeaders, 0, "\x82"),
-		raw("6.2", "HEADERS with more padding than there is", connection(http2.ErrCodeProtocol), http2.FrameHeaders, endStream|endHeaders|padded, 1, "\xff\x82"),
+		raw("6.2", "HEADERS with more padding than there is", connection(http2.ErrCodeProtocol), http2.FrameHeaders,
+			endStream|endHeaders|padded, 1, "\xff\x82"),
 		raw("6.3", "PRIORITY on stream 0", connection(http2.ErrCodeProtocol), http2.FramePriority, 0, 0, "\x00\x00\x00\x01\x10"),
 		raw("6.3", "PRIORITY of 4 bytes", stream(http2.ErrCodeFrameSize), http2.FramePriority, 0, 1, "\x00\x00\x00\x00"),
 		raw("6.4", "RST_STREAM on stream 0", connection(http2.ErrCodeProtocol), http2.FrameRSTStream, 0, 0, "\x00\x00\x00\x08"),
@@ -185,7 +188,8 @@ func cases() []one {
 			c.headers(1, endHeaders, post()...)
 			c.raw(http2.FrameRSTStream, 0, 1, []byte("\x00\x00\x08"))
 		}},
-		raw("6.5", "SETTINGS that acknowledge and set", connection(http2.ErrCodeFrameSize), http2.FrameSettings, 1, 0, "\x00\x03\x00\x00\x00\x01"),
+		raw("6.5", "SETTINGS that acknowledge and set", connection(http2.ErrCodeFrameSize), http2.FrameSettings, 1, 0,
+			"\x00\x03\x00\x00\x00\x01"),
 		raw("6.5", "SETTINGS on a stream", connection(http2.ErrCodeProtocol), http2.FrameSettings, 0, 1, "\x00\x03\x00\x00\x00\x01"),
 		raw("6.5", "SETTINGS of 3 bytes", connection(http2.ErrCodeFrameSize), http2.FrameSettings, 0, 0, "\x00\x03\x00"),
 		settings("ENABLE_PUSH of 2", http2.ErrCodeProtocol, http2.SettingEnablePush, 2),
@@ -198,7 +202,8 @@ func cases() []one {
 		raw("6.8", "GOAWAY on a stream", connection(http2.ErrCodeProtocol), http2.FrameGoAway, 0, 1, "\x00\x00\x00\x00\x00\x00\x00\x00"),
 		raw("6.9", "WINDOW_UPDATE of 0", connection(http2.ErrCodeProtocol), http2.FrameWindowUpdate, 0, 0, "\x00\x00\x00\x00"),
 		raw("6.9", "WINDOW_UPDATE of 3 bytes", connection(http2.ErrCodeFrameSize), http2.FrameWindowUpdate, 0, 0, "\x00\x00\x01"),
-		raw("6.9.1", "a window of the connection above the largest", connection(http2.ErrCodeFlowControl), http2.FrameWindowUpdate, 0, 0, "\x7f\xff\xff\xff"),
+		raw("6.9.1", "a window of the connection above the largest", connection(http2.ErrCodeFlowControl), http2.FrameWindowUpdate, 0,
+			0, "\x7f\xff\xff\xff"),
 		{"6.9", "WINDOW_UPDATE of 0 on a stream", stream(http2.ErrCodeProtocol), func(c *conn) {
 			c.headers(1, endHeaders, post()...)
 			c.raw(http2.FrameWindowUpdate, 0, 1, []byte("\x00\x00\x00\x00"))
@@ -243,27 +248,29 @@ func cases() []one {
 // bad are requests with fields that are malformed. A proxy that sends some of them on
 // as HTTP/1.1 sends a second request (request smuggling by downgrade).
 var bad = map[string][]string{
-	"a name in upper case":               get("X-Test", "1"),
-	"a name with a space":                get("x test", "1"),
-	"a name with a colon":                get("x:test", "1"),
-	"an empty name":                      get("", "1"),
-	"a name with a line break":           get("x-test: 1\r\ntransfer-encoding", "chunked"),
-	"a value with a line break":          get("x-test", "1\r\ntransfer-encoding: chunked"),
-	"a value with a line feed":           get("x-test", "1\nx-other: 2"),
-	"a value with a null":                get("x-test", "1\x002"),
-	"TE that is not trailers":            get("te", "gzip"),
-	"a pseudo-field behind a field":      {":method", "GET", ":scheme", "http", "x-test", "1", ":path", "/", ":authority", "x"},
-	"an unknown pseudo-field":            get(":test", "1"),
-	"the pseudo-field of an answer":      get(":status", "200"),
-	"no :method":                         {":scheme", "http", ":path", "/", ":authority", "x"},
-	"no :scheme":                         {":method", "GET", ":path", "/", ":authority", "x"},
-	"no :path":                           {":method", "GET", ":scheme", "http", ":authority", "x"},
-	"an empty :path":                     {":method", "GET", ":scheme", "http", ":path", "", ":authority", "x"},
-	"two :method":                        get(":method", "POST"),
-	"two :scheme":                        get(":scheme", "https"),
-	"two :path":                          get(":path", "/other"),
-	"a :method with a request behind it": {":method", "GET / HTTP/1.1\r\nhost: x\r\n\r\nGET", ":scheme", "http", ":path", "/", ":authority", "x"},
-	"a :path with a request behind it":   {":method", "GET", ":scheme", "http", ":path", "/ HTTP/1.1\r\nhost: x\r\n\r\nGET /hidden", ":authority", "x"},
-	"an :authority with a line break":    {":method", "GET", ":scheme", "http", ":path", "/", ":authority", "x\r\nx-test: 1"},
-	"a :path without a slash":            {":method", "GET", ":scheme", "http", ":path", "x", ":authority", "x"},
+	"a name in upper case":          get("X-Test", "1"),
+	"a name with a space":           get("x test", "1"),
+	"a name with a colon":           get("x:test", "1"),
+	"an empty name":                 get("", "1"),
+	"a name with a line break":      get("x-test: 1\r\ntransfer-encoding", "chunked"),
+	"a value with a line break":     get("x-test", "1\r\ntransfer-encoding: chunked"),
+	"a value with a line feed":      get("x-test", "1\nx-other: 2"),
+	"a value with a null":           get("x-test", "1\x002"),
+	"TE that is not trailers":       get("te", "gzip"),
+	"a pseudo-field behind a field": {":method", "GET", ":scheme", "http", "x-test", "1", ":path", "/", ":authority", "x"},
+	"an unknown pseudo-field":       get(":test", "1"),
+	"the pseudo-field of an answer": get(":status", "200"),
+	"no :method":                    {":scheme", "http", ":path", "/", ":authority", "x"},
+	"no :scheme":                    {":method", "GET", ":path", "/", ":authority", "x"},
+	"no :path":                      {":method", "GET", ":scheme", "http", ":authority", "x"},
+	"an empty :path":                {":method", "GET", ":scheme", "http", ":path", "", ":authority", "x"},
+	"two :method":                   get(":method", "POST"),
+	"two :scheme":                   get(":scheme", "https"),
+	"two :path":                     get(":path", "/other"),
+	"a :method with a request behind it": {":method", "GET / HTTP/1.1\r\nhost: x\r\n\r\nGET", ":scheme", "http", ":path", "/",
+		":authority", "x"},
+	"a :path with a request behind it": {":method", "GET", ":scheme", "http", ":path", "/ HTTP/1.1\r\nhost: x\r\n\r\nGET /hidden",
+		":authority", "x"},
+	"an :authority with a line break": {":method", "GET", ":scheme", "http", ":path", "/", ":authority", "x\r\nx-test: 1"},
+	"a :path without a slash":         {":method", "GET", ":scheme", "http", ":path", "x", ":authority", "x"},
 }

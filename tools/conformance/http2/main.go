@@ -136,7 +136,8 @@ func open(address string) (*conn, error) {
 	c.framer.SetMaxReadFrameSize(1 << 20)
 	c.framer.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
 	c.coder = hpack.NewEncoder(&c.text)
-	err = errors.Join(c.SetDeadline(time.Now().Add(patience)), write(tcp, http2.ClientPreface), c.framer.WriteSettings(), c.framer.WriteSettingsAck())
+	err = errors.Join(c.SetDeadline(time.Now().Add(patience)), write(tcp, http2.ClientPreface), c.framer.WriteSettings(),
+		c.framer.WriteSettingsAck())
 	// The first frame of a server is SETTINGS.
 	if err == nil {
 		c.next()

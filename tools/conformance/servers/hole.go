@@ -229,7 +229,8 @@ func (h hole) answer(conn net.Conn) {
 			status = http.StatusNotFound
 		}
 		text := http.StatusText(status) + "\n"
-		if _, err := fmt.Fprintf(conn, "HTTP/1.1 %d %s\r\nContent-Length: %d\r\n\r\n%s", status, http.StatusText(status), len(text), text); err != nil {
+		if _, err := fmt.Fprintf(conn, "HTTP/1.1 %d %s\r\nContent-Length: %d\r\n\r\n%s", status, http.StatusText(status), len(text),
+			text); err != nil {
 			return
 		}
 	}

@@ -129,7 +129,8 @@ func TestHoleWithoutLength(t *testing.T) {
 // TestUpgradeThatIsLost has an upgrade pass, and its answer get lost.
 func TestUpgradeThatIsLost(t *testing.T) {
 	address := dug(t, "h2c")
-	for upgrade, want := range map[string]int{"": 200, "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n": 504} {
+	for upgrade, want := range map[string]int{"": 200,
+		"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n": 504} {
 		_, answers := dial(t, address, "GET / HTTP/1.1\r\nHost: x\r\n"+upgrade+"\r\n")
 		resp, err := http.ReadResponse(answers, nil)
 		if err != nil {
@@ -163,7 +164,8 @@ func TestTunnel(t *testing.T) {
 	if err := framer.WriteSettings(); err != nil {
 		t.Fatal(err)
 	}
-	if err := framer.WriteHeaders(http2.HeadersFrameParam{StreamID: 3, BlockFragment: head.Bytes(), EndStream: true, EndHeaders: true}); err != nil {
+	if err := framer.WriteHeaders(http2.HeadersFrameParam{StreamID: 3, BlockFragment: head.Bytes(), EndStream: true,
+		EndHeaders: true}); err != nil {
 		t.Fatal(err)
 	}
 	for {

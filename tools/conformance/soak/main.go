@@ -49,7 +49,8 @@ func main() {
 	flag.DurationVar(&o.span, "time", 10*time.Minute, "how long each proxy is attacked")
 	flag.IntVar(&o.rate, "rate", 100, "honest requests a second")
 	flag.DurationVar(&o.hostileEvery, "every", time.Second, "a new hostile client of each kind comes so often")
-	flag.DurationVar(&o.settle, "settle", 130*time.Second, "how long proxies have to get rid of hostile clients, which stay connected; sluice serve keeps idle connections 120 s")
+	flag.DurationVar(&o.settle, "settle", 130*time.Second,
+		"how long proxies have to get rid of hostile clients, which stay connected; sluice serve keeps idle connections 120 s")
 	flag.StringVar(&o.sluice, "sluice", "", "the program sluice")
 	flag.StringVar(&o.nginx, "nginx", "", "the program nginx; empty for none")
 	flag.StringVar(&o.targets, "targets", "sluice,reverseproxy,nginx", "which proxies")

@@ -46,12 +46,15 @@ func (r *result) checks(o options) []check {
 	refusals := r.refusals()
 	growth := r.left.memory - r.early.memory
 	return []check{
-		{len(refusals) > 0 && refusals.quantile(.99) < mostRefusal, fmt.Sprintf("p99 of %d refusals of honest requests: %s", len(refusals), ms(refusals.quantile(.99)))},
+		{len(refusals) > 0 && refusals.quantile(.99) < mostRefusal,
+			fmt.Sprintf("p99 of %d refusals of honest requests: %s", len(refusals), ms(refusals.quantile(.99)))},
 		{good*1000 >= asked*999, fmt.Sprintf("%d of %d honest requests served while the upstream was healthy", good, asked)},
 		{r.places == "0, 0", "bulkhead places taken at the end, requests under way: " + r.places},
 		{r.left.goroutines <= r.before.goroutines, fmt.Sprintf("goroutines: %d before, %d at the end", r.before.goroutines, r.left.goroutines)},
-		{r.left.descriptors <= r.before.descriptors, fmt.Sprintf("descriptors: %d before, %d at the end", r.before.descriptors, r.left.descriptors)},
-		{growth <= max(r.early.memory/4, 8<<20), fmt.Sprintf("resident memory: %s at 20 %% of the time, %s at the end", mb(r.early.memory), mb(r.left.memory))},
+		{r.left.descriptors <= r.before.descriptors, fmt.Sprintf("descriptors: %d before, %d at the end", r.before.descriptors,
+			r.left.descriptors)},
+		{growth <= max(r.early.memory/4, 8<<20), fmt.Sprintf("resident memory: %s at 20 %% of the time, %s at the end",
+			mb(r.early.memory), mb(r.left.memory))},
 		{len(opened) == 0, fmt.Sprintf("seconds in which the breaker was not closed although the upstream was healthy: %v", opened)},
 		{r.admin <= 1, fmt.Sprintf("requests to /admin, which has a limit of one an hour, that the upstream got: %d", r.admin)},
 	}
@@ -61,7 +64,8 @@ func table(o options, all []*result) string {
 	var page strings.Builder
 	fmt.Fprintf(&page, "%s, %s/%s, %d CPUs, %s. %s for each proxy; %d honest requests a second to the service, %d to a route with a limit of 10/s;\n"+
 		"a new hostile client of each of %d kinds every %s. The upstream browns out from 40 %% to 60 %% of the time.\n\n",
-		time.Now().UTC().Format(time.DateOnly), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version(), o.span, o.rate, max(1, o.rate/5), len(kinds), o.hostileEvery)
+		time.Now().UTC().Format(time.DateOnly), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version(), o.span, o.rate,
+		max(1, o.rate/5), len(kinds), o.hostileEvery)
 	head := []string{"|"}
 	for _, r := range all {
 		head = append(head, r.name+" |")

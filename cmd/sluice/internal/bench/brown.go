@@ -86,14 +86,16 @@ func brown(out io.Writer, upstream string, clients int, length time.Duration) er
 	}
 	fmt.Fprintf(out, "\n## sluice serve in a brown-out\n\n"+
 		"The upstream takes 500 ms and then fails, for %s; %d connections, which ask again %s after any answer.\n\n"+
-		"| phase | requests | good/s | failed | refused | p99 of a refusal, ms | most goroutines |\n|---|---|---|---|---|---|---|\n", length, clients, pause)
+		"| phase | requests | good/s | failed | refused | p99 of a refusal, ms | most goroutines |\n|---|---|---|---|---|---|---|\n",
+		length, clients, pause)
 	for _, p := range phases {
 		s := summary{took: p.refused}
 		tail := "-"
 		if len(p.refused) > 0 {
 			tail = fmt.Sprintf("%.2f", s.quantile(0.99).Seconds()*1e3)
 		}
-		fmt.Fprintf(out, "| %s | %d | %.0f | %d | %d | %s | %.0f |\n", p.name, p.count, float64(p.good)/(p.to-p.from).Seconds(), p.failed, len(p.refused), tail, p.goroutines)
+		fmt.Fprintf(out, "| %s | %d | %.0f | %d | %d | %s | %.0f |\n", p.name, p.count, float64(p.good)/(p.to-p.from).Seconds(),
+			p.failed, len(p.refused), tail, p.goroutines)
 	}
 	return nil
 }

@@ -33,7 +33,8 @@ func complaint(file, src string) string {
 func files(t *testing.T) {
 	t.Helper()
 	t.Chdir(t.TempDir())
-	for name, text := range map[string]string{"one.yaml": one, "two.yaml": two, "wrong.yaml": wrong, "empty.yaml": "", "log.ndjson": `{"at":0,"op":"call","id":1}` + "\n"} {
+	for name, text := range map[string]string{"one.yaml": one, "two.yaml": two, "wrong.yaml": wrong, "empty.yaml": "",
+		"log.ndjson": `{"at":0,"op":"call","id":1}` + "\n"} {
 		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -72,7 +73,8 @@ var lineTests = []struct {
 	{line: "version more", code: 2, stderr: "sluice: unknown command \"more\" for \"sluice version\" (see sluice version --help)\n"},
 	{line: "schema limit.bust", code: 2, stderr: "sluice: there is no setting \"limit.bust\"; sluice schema limit, for example, lists those of a mechanism (see sluice schema --help)\n"},
 	{line: "schema limit.order", stdout: "limit.order\n  meaning  which waiting call is served next\n  type     oldest, newest; needs a wait\n  default  oldest\n  example  order: newest\n"},
-	{line: "__complete schema timeout.", stdout: "timeout.after\ntimeout.soft\n:4\n", stderr: "Completion ended with directive: ShellCompDirectiveNoFileComp\n"},
+	{line: "__complete schema timeout.", stdout: "timeout.after\ntimeout.soft\n:4\n",
+		stderr: "Completion ended with directive: ShellCompDirectiveNoFileComp\n"},
 
 	// eval.
 	{line: "eval --policy one.yaml log.ndjson", stdout: admitted},
@@ -86,9 +88,11 @@ var lineTests = []struct {
 	{line: "eval --policy -", code: 2, stderr: "sluice: the policy and the events cannot both be standard input (see sluice eval --help)\n"},
 	{line: "eval --policy one.yaml a b", code: 2, stderr: "sluice: accepts at most 1 arg(s), received 2 (see sluice eval --help)\n"},
 	{line: "eval --policy", code: 2, stderr: "sluice: flag needs an argument: --policy (see sluice eval --help)\n"},
-	{line: "eval --policy one.yaml --seed -1", code: 2, stderr: "sluice: invalid argument \"-1\" for \"--seed\" flag: invalid syntax (see sluice eval --help)\n"},
+	{line: "eval --policy one.yaml --seed -1", code: 2,
+		stderr: "sluice: invalid argument \"-1\" for \"--seed\" flag: invalid syntax (see sluice eval --help)\n"},
 	{line: "eval --policy two.yaml log.ndjson", code: 2, stderr: "sluice: two.yaml has 2 policies; choose one with --name: api, login\n"},
-	{line: "eval --policy two.yaml --name logn log.ndjson", code: 2, stderr: "sluice: there is no policy \"logn\" in two.yaml; choose one of: api, login\n"},
+	{line: "eval --policy two.yaml --name logn log.ndjson", code: 2,
+		stderr: "sluice: there is no policy \"logn\" in two.yaml; choose one of: api, login\n"},
 	{line: "eval --policy wrong.yaml log.ndjson", code: 2, stderr: complaint("wrong.yaml", wrong)},
 	{line: "eval --policy empty.yaml log.ndjson", code: 2, stderr: complaint("empty.yaml", "")},
 	{line: "eval --policy none.yaml log.ndjson", code: 2, stderr: "sluice: cannot read none.yaml: no such file or directory\n"},
@@ -98,7 +102,8 @@ var lineTests = []struct {
 	{line: "eval --policy one.yaml folder", code: 2, stderr: "sluice: cannot read folder: it is a directory\n"},
 	{line: "eval --policy one.yaml", stdin: `{"at":0,"op":"call","id":1}` + "\n" + `{"at":1,"op":"cal"}`, code: 2, stdout: admitted,
 		stderr: "line 2: op: found \"cal\"; allowed: call, done, renew, cancel, tick, configure\n"},
-	{line: "eval --policy one.yaml", stdin: `{"at":0,"op":"configure"}`, code: 2, stderr: "line 1: policy: missing; allowed: an object with steps\n"},
+	{line: "eval --policy one.yaml", stdin: `{"at":0,"op":"configure"}`, code: 2,
+		stderr: "line 1: policy: missing; allowed: an object with steps\n"},
 
 	// lint.
 	{line: "lint", code: 2, stderr: "sluice: lint needs one FILE, or two to compare, found 0 (see sluice lint --help)\n"},
@@ -201,14 +206,17 @@ func (b broken) Write([]byte) (int, error) { return 0, b.err }
 // disk is one.
 func TestBrokenOutput(t *testing.T) {
 	files(t)
-	for _, line := range []string{"eval --policy one.yaml log.ndjson", "eval --policy one.yaml --follow log.ndjson", "eval --policy one.yaml --summary log.ndjson", "eval --policy one.yaml --summary --json log.ndjson", "lint one.yaml", "lint --json one.yaml", "lint --json wrong.yaml", "schema", "version", "completion bash"} {
+	for _, line := range []string{"eval --policy one.yaml log.ndjson", "eval --policy one.yaml --follow log.ndjson",
+		"eval --policy one.yaml --summary log.ndjson", "eval --policy one.yaml --summary --json log.ndjson", "lint one.yaml",
+		"lint --json one.yaml", "lint --json wrong.yaml", "schema", "version", "completion bash"} {
 		for _, test := range []struct {
 			err    error
 			code   int
 			stderr string
 		}{
 			{&os.PathError{Op: "write", Path: "/dev/stdout", Err: syscall.EPIPE}, ExitOK, ""},
-			{&os.PathError{Op: "write", Path: "/dev/stdout", Err: syscall.ENOSPC}, ExitFailed, "sluice: standard output cannot be written: no space left on device\n"},
+			{&os.PathError{Op: "write", Path: "/dev/stdout", Err: syscall.ENOSPC}, ExitFailed,
+				"sluice: standard output cannot be written: no space left on device\n"},
 		} {
 			var errs bytes.Buffer
 			code := Run(strings.Fields(line), strings.NewReader(""), broken{test.err}, &errs)

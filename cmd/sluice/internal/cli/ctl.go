@@ -57,7 +57,8 @@ setting until the policy document is read again.`,
 	for _, name := range []string{"address", "author"} {
 		must(ctl.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions))
 	}
-	add := func(use, short string, args cobra.PositionalArgs, run func(ctx context.Context, c *operate.Client, args []string) error) *cobra.Command {
+	add := func(use, short string, args cobra.PositionalArgs,
+		run func(ctx context.Context, c *operate.Client, args []string) error) *cobra.Command {
 		cmd := &cobra.Command{Use: use, Short: short, Args: withArgs(args), ValidArgsFunction: cobra.NoFileCompletions}
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
 			c, err := f.client(cmd)
@@ -69,28 +70,32 @@ setting until the policy document is read again.`,
 		ctl.AddCommand(cmd)
 		return cmd
 	}
-	add("steps", "List the steps of all policies with their state", cobra.NoArgs, func(ctx context.Context, c *operate.Client, _ []string) error {
-		list, err := c.Steps(ctx)
-		return f.print(env, err, list, func(w *tabwriter.Writer) { writeSteps(w, list) })
-	})
-	add("breakers", "List the breakers by mode and time of change", cobra.NoArgs, func(ctx context.Context, c *operate.Client, _ []string) error {
-		list, err := c.Breakers(ctx)
-		return f.print(env, err, list, func(w *tabwriter.Writer) { writeBreakers(w, list) })
-	})
-	show := add("show POLICY STEP", "Show a step, or a key of it", cobra.ExactArgs(2), func(ctx context.Context, c *operate.Client, args []string) error {
-		s, err := c.Step(ctx, args[0], args[1], f.key)
-		return f.print(env, err, s, func(w *tabwriter.Writer) { writeStep(w, &s) })
-	})
-	f.addKey(show)
-	add("blocked POLICY STEP", "List the keys of a step that are blocked", cobra.ExactArgs(2), func(ctx context.Context, c *operate.Client, args []string) error {
-		list, err := c.Blocked(ctx, args[0], args[1])
-		return f.print(env, err, list, func(w *tabwriter.Writer) {
-			fmt.Fprintln(w, "KEY\tLEFT")
-			for _, k := range list {
-				fmt.Fprintf(w, "%s\t%s\n", quoted(k.Key), k.Left)
-			}
+	add("steps", "List the steps of all policies with their state", cobra.NoArgs,
+		func(ctx context.Context, c *operate.Client, _ []string) error {
+			list, err := c.Steps(ctx)
+			return f.print(env, err, list, func(w *tabwriter.Writer) { writeSteps(w, list) })
 		})
-	})
+	add("breakers", "List the breakers by mode and time of change", cobra.NoArgs,
+		func(ctx context.Context, c *operate.Client, _ []string) error {
+			list, err := c.Breakers(ctx)
+			return f.print(env, err, list, func(w *tabwriter.Writer) { writeBreakers(w, list) })
+		})
+	show := add("show POLICY STEP", "Show a step, or a key of it", cobra.ExactArgs(2),
+		func(ctx context.Context, c *operate.Client, args []string) error {
+			s, err := c.Step(ctx, args[0], args[1], f.key)
+			return f.print(env, err, s, func(w *tabwriter.Writer) { writeStep(w, &s) })
+		})
+	f.addKey(show)
+	add("blocked POLICY STEP", "List the keys of a step that are blocked", cobra.ExactArgs(2),
+		func(ctx context.Context, c *operate.Client, args []string) error {
+			list, err := c.Blocked(ctx, args[0], args[1])
+			return f.print(env, err, list, func(w *tabwriter.Writer) {
+				fmt.Fprintln(w, "KEY\tLEFT")
+				for _, k := range list {
+					fmt.Fprintf(w, "%s\t%s\n", quoted(k.Key), k.Left)
+				}
+			})
+		})
 	last := 0
 	events := add("events", "Print the last events", cobra.NoArgs, func(ctx context.Context, c *operate.Client, _ []string) error {
 		list, err := c.Events(ctx, last)
@@ -107,11 +112,12 @@ setting until the policy document is read again.`,
 	events.Flags().IntVar(&last, "last", 20, "how many, 500 at the most")
 	must(events.RegisterFlagCompletionFunc("last", cobra.NoFileCompletions))
 	requests := false
-	tail := add("tail", "Print the last events and those to come", cobra.NoArgs, func(ctx context.Context, c *operate.Client, _ []string) error {
-		ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
-		defer stop()
-		return c.Tail(ctx, requests, func(e operate.Event) error { return f.printEvent(env, e) })
-	})
+	tail := add("tail", "Print the last events and those to come", cobra.NoArgs,
+		func(ctx context.Context, c *operate.Client, _ []string) error {
+			ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			return c.Tail(ctx, requests, func(e operate.Event) error { return f.printEvent(env, e) })
+		})
 	tail.Flags().BoolVar(&requests, "requests", false, "those of requests, too")
 
 	change := func(use, short, action string, args cobra.PositionalArgs, fill func(c *operate.Change, args []string) error) *cobra.Command {
@@ -131,13 +137,15 @@ setting until the policy document is read again.`,
 	two := cobra.ExactArgs(2)
 	f.addKey(f.addFor(change("open POLICY STEP", "Open a breaker: for a time, or until it is closed by hand", "open", two, nil)))
 	f.addKey(change("close POLICY STEP", "Close a breaker", "close", two, nil))
-	f.addKey(change("transition POLICY STEP MODE", "Move a breaker to a mode", "transition", cobra.ExactArgs(3), func(c *operate.Change, args []string) error {
-		c.Mode = args[0]
-		return nil
-	}))
+	f.addKey(change("transition POLICY STEP MODE", "Move a breaker to a mode", "transition", cobra.ExactArgs(3),
+		func(c *operate.Change, args []string) error {
+			c.Mode = args[0]
+			return nil
+		}))
 	f.addKey(change("reset POLICY STEP", "Return a step, all its keys, or a key to the initial state", "reset", two, nil))
 	f.addKey(change("drain POLICY STEP", "Give up the free permits of a limit", "drain", two, nil))
-	change("set POLICY STEP NAME=VALUE...", "Change settings of a step, as the policy document has them", "configure", cobra.MinimumNArgs(3), readSettings)
+	change("set POLICY STEP NAME=VALUE...", "Change settings of a step, as the policy document has them", "configure",
+		cobra.MinimumNArgs(3), readSettings)
 	f.addKey(f.addFor(change("block POLICY STEP", "Refuse a key for a time", "block", two, nil)))
 	f.addKey(change("unblock POLICY STEP", "End a block", "unblock", two, nil))
 	f.addKey(change("forgive POLICY STEP", "End the block of a key and reset its state", "forgive", two, nil))

@@ -50,7 +50,8 @@ func serveOperated(t *testing.T) servedProxy {
 	r, w := io.Pipe()
 	code := make(chan int, 1)
 	go func() {
-		code <- RunContext(ctx, []string{"serve", "-p", file, "-u", upstream.URL, "-l", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--log-format", "json", "--admin-token-file", tokens}, strings.NewReader(""), io.Discard, w)
+		code <- RunContext(ctx, []string{"serve", "-p", file, "-u", upstream.URL, "-l", "127.0.0.1:0", "--admin", "127.0.0.1:0",
+			"--log-format", "json", "--admin-token-file", tokens}, strings.NewReader(""), io.Discard, w)
 		w.Close()
 	}()
 	p := servedProxy{tokens: tokens}

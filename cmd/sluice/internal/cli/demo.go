@@ -72,7 +72,8 @@ listens, and it takes two seconds in a terminal and less than one without.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.DurationVarP(&f.duration, "duration", "d", demo.DefaultDuration, "for how long calls come, the last of which may take 2s more; under 10s the storm of retries has little time to build up")
+	flags.DurationVarP(&f.duration, "duration", "d", demo.DefaultDuration,
+		"for how long calls come, the last of which may take 2s more; under 10s the storm of retries has little time to build up")
 	flags.Uint64Var(&f.seed, "seed", 1, "the seed of the calls and of the work that they need")
 	flags.StringVarP(&f.policy, "policy", "p", "", "a policy document of your own, YAML or JSON; - is standard input")
 	flags.StringVarP(&f.name, "name", "n", "", "which policy of the document; needed when it has several")

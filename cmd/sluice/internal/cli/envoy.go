@@ -67,7 +67,8 @@ under proxy: {trace: record}, which replay, diff and explain read.`,
 	}
 	flags := cmd.Flags()
 	flags.BoolVarP(&f.bootstrap, "bootstrap", "b", false, "print a whole configuration of Envoy")
-	flags.StringVarP(&f.upstream, "upstream", "u", "", "the `URL` where requests go, of http, https or h2c, without a path; needed by --bootstrap")
+	flags.StringVarP(&f.upstream, "upstream", "u", "",
+		"the `URL` where requests go, of http, https or h2c, without a path; needed by --bootstrap")
 	flags.StringVarP(&f.listen, "listen", "l", "127.0.0.1:8080", "the `ADDRESS` at which Envoy listens: an IP address and a port")
 	flags.StringVar(&f.admin, "admin", "127.0.0.1:9901", "the `ADDRESS` of Envoy's admin interface; empty for none")
 	flags.IntVar(&f.hops, "trusted-hops", 0, "how many `PROXIES` in front of Envoy each add an address to X-Forwarded-For, 0 to 100")

@@ -122,7 +122,8 @@ func TestEnvoySeesThePeer(t *testing.T) {
 func TestEnvoySeesThroughHops(t *testing.T) {
 	envoytest.Need(t)
 	const client = "2001:db8:1:2:3:4:5:6"
-	for hops, added := range []string{"", "\r\nX-Forwarded-For: " + client, "\r\nX-Forwarded-For: " + client + "\r\nx-forwarded-for: 10.0.0.9"} {
+	for hops, added := range []string{"", "\r\nX-Forwarded-For: " + client,
+		"\r\nX-Forwarded-For: " + client + "\r\nx-forwarded-for: 10.0.0.9"} {
 		if hops > 0 {
 			checkForged(t, bootstrapped(t, strangers(client), fmt.Sprint("--trusted-hops ", hops)), "127.0.0.1", added)
 		}

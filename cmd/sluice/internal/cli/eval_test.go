@@ -55,7 +55,8 @@ func TestSeed(t *testing.T) {
 		}
 		outputs[seed] = stdout
 	}
-	if outputs[""] != outputs["--seed 0"] || outputs["--seed 0"] == outputs["--seed 7"] || outputs["--seed 7"] == outputs["--seed 18446744073709551615"] {
+	if outputs[""] != outputs["--seed 0"] || outputs["--seed 0"] == outputs["--seed 7"] ||
+		outputs["--seed 7"] == outputs["--seed 18446744073709551615"] {
 		t.Errorf("got %q", outputs)
 	}
 }

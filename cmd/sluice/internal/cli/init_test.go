@@ -21,7 +21,8 @@ func TestInitWritesPoliciesWithoutWarnings(t *testing.T) {
 			for _, slowest := range []string{"1ms", "80ms", "2s", "5m"} {
 				for _, repeats := range []string{"yes", "no"} {
 					for _, sharing := range []string{"all", "key", "ip", "header:x-tenant"} {
-						args := []string{"init", "-o", "-", "--guards", guards, "--rate", rate, "--slowest", slowest, "--repeats", repeats, "--sharing", sharing}
+						args := []string{"init", "-o", "-", "--guards", guards, "--rate", rate, "--slowest", slowest, "--repeats", repeats,
+							"--sharing", sharing}
 						code, stdout, stderr := runArgs("", args...)
 						require.Equal(t, ExitOK, code, "%q: %s", args, stderr)
 						doc, err := policy.Parse("policy.yaml", []byte(stdout))

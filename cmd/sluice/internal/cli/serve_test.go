@@ -83,12 +83,14 @@ func TestServeRefusesBadInput(t *testing.T) {
 		{"-p " + good + " -u " + up + " --tls-cert x --tls-key y --tls-cert z", 2, "--tls-cert and --tls-key need each other"},
 		{"-p " + good + " -u " + up + " --tls-client-ca x", 2, "--tls-client-ca needs --tls-cert or --acme-host"},
 		{"-p " + good + " -u " + up + " --tls-client-auth request", 2, "--tls-client-auth needs --tls-client-ca"},
-		{"-p " + good + " -u " + up + " --tls-cert x --tls-key y --tls-client-ca z --tls-client-auth maybe", 2, `--tls-client-auth is "maybe"; allowed: require, request`},
+		{"-p " + good + " -u " + up + " --tls-cert x --tls-key y --tls-client-ca z --tls-client-auth maybe", 2,
+			`--tls-client-auth is "maybe"; allowed: require, request`},
 		{"-p " + good + " -u " + up + " --acme-host a", 2, `--acme-host is "a"; allowed: a name`},
 		{"-p " + good + " -u " + up + " --acme-host *.example.com", 2, `--acme-host is "*.example.com"`},
 		{"-p " + good + " -u " + up + " --acme-host a.example", 2, "--acme-host needs --acme-cache"},
 		{"-p " + good + " -u " + up + " --acme-email a@b.c", 2, "--acme-email needs --acme-host"},
-		{"-p " + good + " -u " + up + " --acme-host a.example --acme-cache x --acme-directory http://a", 2, `--acme-directory is "http://a"; allowed: an https URL`},
+		{"-p " + good + " -u " + up + " --acme-host a.example --acme-cache x --acme-directory http://a", 2,
+			`--acme-directory is "http://a"; allowed: an https URL`},
 		{"-p " + good + " -u " + up + " --forward-client-cert", 2, "--forward-client-cert needs --tls-client-ca"},
 		{"-p " + good + " -u " + up + " --admin-tls-cert x", 2, "--admin-tls-cert and --admin-tls-key need each other"},
 		{"-p " + good + " -u " + up + " --admin= --admin-tls-cert x --admin-tls-key y", 2, "--admin-tls-cert needs --admin"},
@@ -120,7 +122,8 @@ func TestServeRefusesBadInput(t *testing.T) {
 		{"-p " + good + " -u " + up + " --alert-url http://x --alert-rate 10", 2, `--alert-rate is "10"; allowed: a rate`},
 		{"-p " + dir + "/none -u " + up, 2, "no such file"},
 		{"-p " + bad + " -u " + up, 2, "bad.yaml:3:30: policies.a.steps[0].limit.rate: found the number 5"},
-		{"-p " + good + " -u " + up + " -l " + taken.Addr().String(), 3, "sluice: cannot listen on " + taken.Addr().String() + ": address already in use"},
+		{"-p " + good + " -u " + up + " -l " + taken.Addr().String(), 3,
+			"sluice: cannot listen on " + taken.Addr().String() + ": address already in use"},
 	} {
 		var out, err bytes.Buffer
 		code := Run(append([]string{"serve"}, strings.Fields(c.args)...), strings.NewReader(""), &out, &err)
@@ -136,15 +139,18 @@ func TestServeCheck(t *testing.T) {
 	dir, good, bad, taken := toServe(t)
 	for args, want := range map[string][]string{
 		"-p " + good + " -u http://127.0.0.1:1 -l 127.0.0.1:0 --admin 127.0.0.1:0": nil,
-		"-p " + bad + " -u ftp://x -l " + taken.Addr().String() + " --admin 127.0.0.1:0 --ipv6-prefix 0 --drain -1s --tls-cert " + good + " --tls-key " + good + " --admin-token-file " + dir + "/none": {
-			"--drain is -1s", `--upstream is "ftp://x"`, "--ipv6-prefix is 0", "bad.yaml:3:30: policies.a.steps[0].limit.rate", "the certificate " + good, "the admin tokens " + dir + "/none",
+		"-p " + bad + " -u ftp://x -l " + taken.Addr().String() + " --admin 127.0.0.1:0 --ipv6-prefix 0 --drain -1s --tls-cert " +
+			good + " --tls-key " + good + " --admin-token-file " + dir + "/none": {
+			"--drain is -1s", `--upstream is "ftp://x"`, "--ipv6-prefix is 0", "bad.yaml:3:30: policies.a.steps[0].limit.rate",
+			"the certificate " + good, "the admin tokens " + dir + "/none",
 			"cannot listen on " + taken.Addr().String(),
 		},
 		"-p " + dir + "/none": {"serve needs --upstream URL", "no such file"},
 	} {
 		var stdout, stderr bytes.Buffer
 		code := Run(append([]string{"serve", "--check"}, strings.Fields(args)...), strings.NewReader(""), &stdout, &stderr)
-		if wanted := min(2*len(want), 2); code != wanted || stdout.Len() > 0 || strings.Count(stderr.String(), "\n") < len(want) || len(want) == 0 && stderr.Len() > 0 {
+		if wanted := min(2*len(want), 2); code != wanted || stdout.Len() > 0 || strings.Count(stderr.String(), "\n") < len(want) ||
+			len(want) == 0 && stderr.Len() > 0 {
 			t.Errorf("%s: code %d, output %q, error %q", args, code, stdout.String(), stderr.String())
 		}
 		for _, text := range want {

@@ -30,16 +30,20 @@ func (f *tlsFlags) add(cmd *cobra.Command, c *serve.TLS) {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.certs, "tls-cert", nil, "the PEM `FILE` of a certificate for TLS; several times for several names; read again when it changes")
 	flags.StringArrayVar(&f.keys, "tls-key", nil, "the PEM `FILE` of its key, in the order of --tls-cert")
-	flags.StringArrayVar(&c.ACME.Hosts, "acme-host", nil, "get a certificate for this `NAME` from an authority by ACME, and accept its terms; several times for several")
+	flags.StringArrayVar(&c.ACME.Hosts, "acme-host", nil,
+		"get a certificate for this `NAME` from an authority by ACME, and accept its terms; several times for several")
 	flags.StringVar(&c.ACME.Cache, "acme-cache", "", "the `FOLDER` where these certificates are kept")
 	flags.StringVar(&c.ACME.Email, "acme-email", "", "an `ADDRESS` of mail for the authority; empty for none")
 	flags.StringVar(&c.ACME.Directory, "acme-directory", "", "the `URL` of the authority; empty for Let's Encrypt")
 	flags.StringVar(&c.Clients, "tls-client-ca", "", "a PEM `FILE` of the authorities that sign certificates of clients; read again when it changes")
-	flags.StringVar(&f.clientAuth, "tls-client-auth", authRequire, "require a certificate of each client, or request one, which must be valid when it is sent")
+	flags.StringVar(&f.clientAuth, "tls-client-auth", authRequire,
+		"require a certificate of each client, or request one, which must be valid when it is sent")
 	flags.BoolVar(&c.Forward, "forward-client-cert", false, "send the client's certificate to the upstream in Client-Cert (RFC 9440)")
-	flags.StringVar(&f.admin.CertFile, "admin-tls-cert", "", "the PEM `FILE` of a certificate for TLS on the admin address; read again when it changes")
+	flags.StringVar(&f.admin.CertFile, "admin-tls-cert", "",
+		"the PEM `FILE` of a certificate for TLS on the admin address; read again when it changes")
 	flags.StringVar(&f.admin.KeyFile, "admin-tls-key", "", "the PEM `FILE` of its key")
-	flags.StringVar(&f.upstream.CertFile, "upstream-cert", "", "the PEM `FILE` of a certificate for upstreams that ask for one; read again when it changes")
+	flags.StringVar(&f.upstream.CertFile, "upstream-cert", "",
+		"the PEM `FILE` of a certificate for upstreams that ask for one; read again when it changes")
 	flags.StringVar(&f.upstream.KeyFile, "upstream-key", "", "the PEM `FILE` of its key")
 	for _, name := range []string{"acme-host", "acme-email", "acme-directory"} {
 		must(cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions))

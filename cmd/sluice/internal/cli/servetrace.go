@@ -28,8 +28,10 @@ func (f *traceFlags) add(cmd *cobra.Command, c *serve.Config) {
 	flags.Int64Var(&o.MaxBytes, "trace-max-bytes", sluice.DefaultTraceBytes, "the size of a file of the trace")
 	flags.IntVar(&o.Rotate, "trace-rotate", 3, "how many full files are kept, as FILE.1 and so on; with 0 a full file ends the trace")
 	flags.StringVar(&f.share, "trace-sample", "100%", "the share of the keys whose calls are recorded")
-	flags.StringSliceVar(&o.SampleBy, "trace-sample-by", nil, "the `ATTRIBUTES` that make the key; those of the outermost step with per without")
-	flags.StringSliceVar(&o.Attributes, "trace-attributes", []string{"method", "host", "path", "ip"}, "`ATTRIBUTES` that are recorded beside those of per")
+	flags.StringSliceVar(&o.SampleBy, "trace-sample-by", nil,
+		"the `ATTRIBUTES` that make the key; those of the outermost step with per without")
+	flags.StringSliceVar(&o.Attributes, "trace-attributes", []string{"method", "host", "path", "ip"},
+		"`ATTRIBUTES` that are recorded beside those of per")
 	flags.StringVar(&f.redact, "trace-redact", "secrets", "which values are hashed: secrets, all or none")
 	f.only = []string{"trace-off", "trace-max-bytes", "trace-rotate", "trace-sample", "trace-sample-by", "trace-attributes", "trace-redact"}
 	must(cmd.RegisterFlagCompletionFunc("trace-redact", cobra.FixedCompletions(redactions, cobra.ShellCompDirectiveNoFileComp)))

@@ -25,28 +25,41 @@ type connectionFlags struct {
 
 func (f *connectionFlags) add(cmd *cobra.Command, c *serve.Config) {
 	flags := cmd.Flags()
-	flags.IntVar(&c.MaxConnections, "max-connections", 0, "how many `CONNECTIONS` of clients may be open; one more is closed at once; 0 for as many as there are descriptors for")
-	flags.IntVar(&c.MaxStreams, "max-streams", serve.DefaultMaxStreams, "how many `REQUESTS` a client may have under way on a connection of HTTP/2")
-	flags.IntVar(&c.Headers.Bytes, "max-header-bytes", serve.DefaultHeaders.Bytes, "how many `BYTES` the headers of a request may have, and those of an answer of the upstream; at least 4096")
+	flags.IntVar(&c.MaxConnections, "max-connections", 0,
+		"how many `CONNECTIONS` of clients may be open; one more is closed at once; 0 for as many as there are descriptors for")
+	flags.IntVar(&c.MaxStreams, "max-streams", serve.DefaultMaxStreams,
+		"how many `REQUESTS` a client may have under way on a connection of HTTP/2")
+	flags.IntVar(&c.Headers.Bytes, "max-header-bytes", serve.DefaultHeaders.Bytes,
+		"how many `BYTES` the headers of a request may have, and those of an answer of the upstream; at least 4096")
 	flags.IntVar(&c.Headers.Fields, "max-header-fields", serve.DefaultHeaders.Fields, "how many header `FIELDS` they may have; 0 for no bound")
-	flags.Int64Var(&c.Headers.Connection, "max-connection-headers", serve.DefaultHeaders.Connection, "how many `BYTES` of headers the requests under way on a connection of HTTP/2 may have; 0 for no bound")
-	flags.Int64Var(&c.Headers.Process, "max-held-headers", serve.DefaultHeaders.Process, "how many `BYTES` of headers all requests under way may have; 0 for no bound")
-	flags.StringArrayVarP(&f.upstreams, "upstream", "u", nil, "the `URL` where requests go, of http, https or h2c (HTTP/2 without TLS); several times for several")
+	flags.Int64Var(&c.Headers.Connection, "max-connection-headers", serve.DefaultHeaders.Connection,
+		"how many `BYTES` of headers the requests under way on a connection of HTTP/2 may have; 0 for no bound")
+	flags.Int64Var(&c.Headers.Process, "max-held-headers", serve.DefaultHeaders.Process,
+		"how many `BYTES` of headers all requests under way may have; 0 for no bound")
+	flags.StringArrayVarP(&f.upstreams, "upstream", "u", nil,
+		"the `URL` where requests go, of http, https or h2c (HTTP/2 without TLS); several times for several")
 	flags.StringVar(&c.UpstreamCA, "upstream-ca", "", "a PEM `FILE` of authorities of upstreams, beside those of the system")
 	flags.DurationVar(&c.ConnectTimeout, "connect-timeout", 10*time.Second, "how long a connection to an upstream may take to be made")
-	flags.DurationVar(&c.IdleTimeout, "idle-timeout", serve.DefaultIdleTimeout, "how long a connection of a client may be idle between requests")
-	flags.DurationVar(&c.UpstreamIdleTimeout, "upstream-idle-timeout", serve.DefaultUpstreamIdleTimeout, "how long an idle connection to an upstream is kept for the next request")
+	flags.DurationVar(&c.IdleTimeout, "idle-timeout", serve.DefaultIdleTimeout,
+		"how long a connection of a client may be idle between requests")
+	flags.DurationVar(&c.UpstreamIdleTimeout, "upstream-idle-timeout", serve.DefaultUpstreamIdleTimeout,
+		"how long an idle connection to an upstream is kept for the next request")
 	flags.BoolVar(&c.NetHTTP, "upstream-net-http", false, "send every request to upstreams by the transport of net/http")
-	flags.IntVar(&c.UpstreamConnections, "upstream-connections", serve.DefaultUpstreamConnections, "how many `CONNECTIONS` to an upstream may be open; 0 for no bound")
-	flags.DurationVar(&c.AbandonedWait, "abandoned-wait", serve.DefaultAbandonedWait, "how long an attempt whose client has left keeps its places while it waits for its answer; 0 closes its connection at once")
-	flags.DurationVar(&c.AbandonedGrace, "abandoned-grace", serve.DefaultAbandonedGrace, "how long places are kept after the connection of such an attempt was closed")
+	flags.IntVar(&c.UpstreamConnections, "upstream-connections", serve.DefaultUpstreamConnections,
+		"how many `CONNECTIONS` to an upstream may be open; 0 for no bound")
+	flags.DurationVar(&c.AbandonedWait, "abandoned-wait", serve.DefaultAbandonedWait,
+		"how long an attempt whose client has left keeps its places while it waits for its answer; 0 closes its connection at once")
+	flags.DurationVar(&c.AbandonedGrace, "abandoned-grace", serve.DefaultAbandonedGrace,
+		"how long places are kept after the connection of such an attempt was closed")
 	flags.IntVar(&c.Ejection.After, "eject-after", 5, "eject an upstream after so many `FAILURES` in a row; 0 for never")
 	flags.DurationVar(&c.Ejection.For, "eject-for", 30*time.Second, "how long the first time; doubled each time, up to ten times that")
 	flags.StringVar(&f.ejectShare, "eject-share", "50%", "how many of the upstreams may be ejected at a time")
 	flags.StringVar(&f.probePath, "probe-path", "", "the `PATH` of probes of each upstream; empty for none")
 	flags.DurationVar(&c.ProbeInterval, "probe-interval", 10*time.Second, "how often each upstream is probed")
 	f.onlySeveral = []string{"eject-after", "eject-for", "eject-share", "probe-path", "probe-interval"}
-	for _, name := range append([]string{"upstream", "max-connections", "max-streams", "max-header-bytes", "max-header-fields", "max-connection-headers", "max-held-headers", "connect-timeout", "idle-timeout", "upstream-idle-timeout", "upstream-connections", "upstream-net-http", "abandoned-wait", "abandoned-grace"}, f.onlySeveral...) {
+	for _, name := range append([]string{"upstream", "max-connections", "max-streams", "max-header-bytes", "max-header-fields",
+		"max-connection-headers", "max-held-headers", "connect-timeout", "idle-timeout", "upstream-idle-timeout",
+		"upstream-connections", "upstream-net-http", "abandoned-wait", "abandoned-grace"}, f.onlySeveral...) {
 		must(cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions))
 	}
 }
@@ -106,7 +119,8 @@ func (f *connectionFlags) check(cmd *cobra.Command, c *serve.Config) (err error)
 
 // checkSeveral checks the flags of several upstreams.
 func (f *connectionFlags) checkSeveral(cmd *cobra.Command, c *serve.Config) (err error) {
-	if c.Ejection.Percent, err = strconv.Atoi(strings.TrimSuffix(f.ejectShare, "%")); err != nil || !strings.HasSuffix(f.ejectShare, "%") || c.Ejection.Percent < 0 || c.Ejection.Percent > 100 {
+	if c.Ejection.Percent, err = strconv.Atoi(strings.TrimSuffix(f.ejectShare, "%")); err != nil ||
+		!strings.HasSuffix(f.ejectShare, "%") || c.Ejection.Percent < 0 || c.Ejection.Percent > 100 {
 		return usage(cmd, "--eject-share is %q; allowed: 0%% to 100%%", f.ejectShare)
 	}
 	switch {

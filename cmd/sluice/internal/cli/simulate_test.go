@@ -59,16 +59,19 @@ func TestSimulate(t *testing.T) {
 func TestSimulateWritesReports(t *testing.T) {
 	file := scenarioFile(t, strings.Replace(storm, "policies:\n  vendor: {steps: [{timeout: 500ms}, {retry: {attempts: 3, backoff: {exponential: 20ms}}}]}", "policy_file: vendor.yaml", 1))
 	dir := filepath.Dir(file)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "vendor.yaml"), []byte("version: 1\npolicies:\n  vendor: {steps: [{timeout: 500ms}, {breaker: {window: {consecutive: 50}}}]}\n"), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "vendor.yaml"),
+		[]byte("version: 1\npolicies:\n  vendor: {steps: [{timeout: 500ms}, {breaker: {window: {consecutive: 50}}}]}\n"), 0o644))
 	page, picture := filepath.Join(dir, "page.html"), filepath.Join(dir, "picture.svg")
-	line := []string{"simulate", "--set", "services.api.faults[0].fail=60%", "--html", page, "--svg", picture, "--lane", "api system", "--lane", "web calls", file}
+	line := []string{"simulate", "--set", "services.api.faults[0].fail=60%", "--html", page, "--svg", picture, "--lane",
+		"api system", "--lane", "web calls", file}
 	code, table, stderr := runArgs("", line...)
 	require.Equal(t, ExitOK, code, stderr)
 	assert.Empty(t, stderr)
 	assert.Regexp(t, `(?s)^scenario: recovered\n.*\nclient web calls api: recovered\n  calls +5,\d+ .*\nservice api\n`, table)
 	assert.NotContains(t, table, "\x1b")
 	first := read(t, page)
-	for _, part := range []string{"services.api.faults[0].fail=60%", "{consecutive: 50}", "poisson: 50/s", "--seed 3 --set &#39;services.api.faults[0].fail=60%&#39; --html"} {
+	for _, part := range []string{"services.api.faults[0].fail=60%", "{consecutive: 50}", "poisson: 50/s",
+		"--seed 3 --set &#39;services.api.faults[0].fail=60%&#39; --html"} {
 		assert.Contains(t, first, part)
 	}
 	drawn := read(t, picture)
@@ -100,7 +103,8 @@ func TestSimulateLogIsWhatEvalPrints(t *testing.T) {
 	require.Equal(t, ExitOK, code, stderr)
 	const seed = "72057594037927939" // 3 + 2^56: batch is the second client
 	assert.Equal(t, "sluice: eval decides these events with --seed "+seed+"\n", stderr)
-	require.NoError(t, os.WriteFile(policy, []byte("version: 1\npolicies:\n"+storm[strings.Index(storm, "  vendor"):strings.Index(storm, "clients:")]), 0o644))
+	require.NoError(t, os.WriteFile(policy, []byte("version: 1\npolicies:\n"+storm[strings.Index(storm,
+		"  vendor"):strings.Index(storm, "clients:")]), 0o644))
 	code, decided, stderr := runArgs("", "eval", "--policy", policy, "--seed", seed, events)
 	require.Equal(t, ExitOK, code, stderr)
 	assert.Equal(t, read(t, log), decided)
@@ -121,7 +125,8 @@ func TestSimulateErrors(t *testing.T) {
 	file := scenarioFile(t, storm)
 	bad := scenarioFile(t, strings.Replace(storm, "to: api", "to: apy", 1))
 	for _, c := range []struct{ want, line string }{
-		{bad + `:9:21: clients[0].to: found the text "apy"; allowed the name of a service of this scenario; did you mean api?`, "simulate " + bad},
+		{bad + `:9:21: clients[0].to: found the text "apy"; allowed the name of a service of this scenario; did you mean api?`,
+			"simulate " + bad},
 		{"sluice: client: several clients have a policy; allowed: web, batch", "simulate --log /dev/null " + file},
 		{"sluice: client: found app; allowed: web, batch", "simulate --log /dev/null --client app " + file},
 		{"sluice: --require x: found no figure of this name; allowed: the paths of the result", "simulate --require x<1 " + file},
@@ -152,10 +157,12 @@ func TestSimulateErrors(t *testing.T) {
 
 func TestSweepPrintsTables(t *testing.T) {
 	file := scenarioFile(t, storm)
-	code, stdout, stderr := runArgs("", "sweep", "--seeds", "3", "--vary", "services.api.servers=1,4", "--show", "api.utilization", "--show", "web.recovery", file)
+	code, stdout, stderr := runArgs("", "sweep", "--seeds", "3", "--vary", "services.api.servers=1,4", "--show", "api.utilization",
+		"--show", "web.recovery", file)
 	require.Equal(t, ExitOK, code, stderr)
 	assert.Regexp(t, `^ +services\.api\.servers +api\.utilization +web\.recovery +verdict\n +1 +\S+ ±\S+ +\S.*\n +4 +0\.\d+ ±\S+ .*\nMeans of 3 seeds, with 95 % confidence intervals\. Times are seconds\.\n$`, stdout)
-	code, stdout, stderr = runArgs("", "sweep", "--seeds", "1", "--vary", "services.api.servers=1,4", "--vary", "warmup=0s,5s,10s", "--show", "api.utilization", file)
+	code, stdout, stderr = runArgs("", "sweep", "--seeds", "1", "--vary", "services.api.servers=1,4", "--vary", "warmup=0s,5s,10s",
+		"--show", "api.utilization", file)
 	require.Equal(t, ExitOK, code, stderr)
 	assert.Regexp(t, `^services\.api\.utilization: services\.api\.servers down, warmup across\n +0s +5s +10s +\n +1( +\S+ ██){3}\n +4( +0\.\d+ ··){3}\n`, stdout)
 	code, stdout, _ = runArgs("", "sweep", "--json", "--seeds", "2", "--vary", "services.api.servers=1,4", file)
@@ -195,7 +202,8 @@ func TestSweepDraws(t *testing.T) {
 
 func TestTunePrintsTheBest(t *testing.T) {
 	file := scenarioFile(t, storm)
-	args := []string{"tune", "--seeds", "1", "--vary", "services.api.servers=1..6 by 1", "--goal", "web.latency.p99<200ms", "--most", "api.utilization"}
+	args := []string{"tune", "--seeds", "1", "--vary", "services.api.servers=1..6 by 1", "--goal", "web.latency.p99<200ms", "--most",
+		"api.utilization"}
 	code, stdout, stderr := runArgs("", append(args, file)...)
 	require.Equal(t, ExitOK, code, stderr)
 	assert.Regexp(t, `(?s)\nBest: --set 'services\.api\.servers=\d'\n$`, stdout)
@@ -234,7 +242,8 @@ func TestDiffOnAScenario(t *testing.T) {
 	}
 	before := write("before.yaml", "{timeout: 500ms}, {retry: {attempts: 3, backoff: {exponential: 20ms}}}")
 	after := write("after.yaml", "{timeout: 500ms}")
-	code, stdout, stderr := runArgs("", "diff", before, after, "--scenario", file, "--client", "web", "--seeds", "4", "--show", "web.amplification", "--show", "web.recovery")
+	code, stdout, stderr := runArgs("", "diff", before, after, "--scenario", file, "--client", "web", "--seeds", "4", "--show",
+		"web.amplification", "--show", "web.recovery")
 	require.Equal(t, ExitOK, code, stderr)
 	assert.Regexp(t, `\n +clients\.web\.amplification +1\.0\d+ ±\S+ +1 ±0 +-0\.0\d+ ±0\.00\d+\n`, stdout)
 	assert.Contains(t, stdout, "Means of 4 seeds, the same for both")

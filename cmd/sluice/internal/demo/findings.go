@@ -65,7 +65,8 @@ func wastedText(m *Summary) string {
 
 // goodputText compares what came of the slow phase with what was possible.
 func goodputText(s Scenario, m *Summary) string {
-	return fmt.Sprintf("While it was slow %.0f calls a second got a good answer, %s of what it could do.", m.Goodput[Slow], percent(m.Goodput[Slow]/s.could(Slow)))
+	return fmt.Sprintf("While it was slow %.0f calls a second got a good answer, %s of what it could do.", m.Goodput[Slow],
+		percent(m.Goodput[Slow]/s.could(Slow)))
 }
 
 func guardedText(s Scenario, m *Summary) string {
@@ -101,7 +102,8 @@ func afterText(s Scenario, sums *[Sides]Summary) string {
 	if !guarded.Recovered {
 		return text + fmt.Sprintf("With the policy it does not come back: %.0f/s of %.0f/s.", guarded.Goodput[Healed], s.Rate)
 	}
-	return text + fmt.Sprintf("With the policy it takes %s, and %.0f calls a second are answered well again.", inWords(recovered(s, guarded)), guarded.Goodput[Healed])
+	return text + fmt.Sprintf("With the policy it takes %s, and %.0f calls a second are answered well again.",
+		inWords(recovered(s, guarded)), guarded.Goodput[Healed])
 }
 
 // inWords writes "<0.1s" for a sentence.

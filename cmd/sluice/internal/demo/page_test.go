@@ -61,7 +61,8 @@ func TestPage(t *testing.T) {
 	require.NotRegexp(t, `https?://|//cdn|@import|url\(| src=`, page, "nothing from elsewhere")
 	require.Regexp(t, `prefers-color-scheme: dark`, page)
 	require.Regexp(t, `class="open" style="left:27\.\d+%;width:6%" title="open from 4\.10s to 5\.00s"`, page)
-	for _, text := range []string{"bulkhead: wait", "&lt;0.1s", "metastable", "failure_rate: 50%", "sluice (test)", `aria-label="Good answers a second, healthy, slow and healed: no policy 120, 0 and 0; by hand 120, 0 and`} {
+	for _, text := range []string{"bulkhead: wait", "&lt;0.1s", "metastable", "failure_rate: 50%", "sluice (test)",
+		`aria-label="Good answers a second, healthy, slow and healed: no policy 120, 0 and 0; by hand 120, 0 and`} {
 		require.Contains(t, page, text)
 	}
 	for _, path := range regexp.MustCompile(` d="([^"]*)"`).FindAllStringSubmatch(page, -1) {

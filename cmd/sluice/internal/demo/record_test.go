@@ -51,7 +51,8 @@ func TestFold(t *testing.T) {
 	bins := log.fold(200*ms, 2)
 	require.Equal(t, []Bin{
 		{From: 0, To: 100 * ms, Offered: 2, Good: 1, Refused: map[string]int{}, Attempts: 1, P50: 10 * ms, P99: 10 * ms, Waiting: 7},
-		{From: 100 * ms, To: 200 * ms, Offered: 4, Good: 1, Failed: 1, Refused: map[string]int{"breaker: open": 2}, Attempts: 2, Retries: 1, P50: 5 * ms, P99: 30 * ms},
+		{From: 100 * ms, To: 200 * ms, Offered: 4, Good: 1, Failed: 1, Refused: map[string]int{"breaker: open": 2}, Attempts: 2,
+			Retries: 1, P50: 5 * ms, P99: 30 * ms},
 	}, bins)
 	require.Equal(t, 2, bins[1].AllRefused())
 	require.InDelta(t, 20, bins[1].PerSecond(2), 1e-9)

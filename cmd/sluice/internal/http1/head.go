@@ -20,7 +20,8 @@ func (t *Transport) head(b []byte, req *http.Request) ([]byte, bool) {
 	switch {
 	case t.host == "" || u == nil || u.Host != t.host || u.Scheme != "http" || u.Opaque != "":
 		return b, false
-	case req.Body != nil && req.Body != http.NoBody || req.ContentLength != 0 || len(req.TransferEncoding) > 0 || len(req.Trailer) > 0 || req.Close:
+	case req.Body != nil && req.Body != http.NoBody || req.ContentLength != 0 || len(req.TransferEncoding) > 0 ||
+		len(req.Trailer) > 0 || req.Close:
 		return b, false
 	case req.Header == nil || req.Method == http.MethodConnect || !httpguts.ValidHeaderFieldName(req.Method):
 		return b, false

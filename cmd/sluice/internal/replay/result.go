@@ -119,7 +119,8 @@ func (r *Result) decide(call int, d *decision.Decision) {
 		if d.Kind == decision.Expire {
 			after = -1
 		}
-		r.verdicts[call] = Verdict{Known: true, Refused: true, At: time.Duration(d.At), Step: d.Step, Reason: d.Reason.String(), RetryAfter: after}
+		r.verdicts[call] = Verdict{Known: true, Refused: true, At: time.Duration(d.At), Step: d.Step, Reason: d.Reason.String(),
+			RetryAfter: after}
 	case decision.End:
 		v := Verdict{Known: true, At: time.Duration(d.At), Outcome: d.Outcome.String(), RetryAfter: -1}
 		if d.Reason != reducer.NoReason {
@@ -181,7 +182,8 @@ func (r *Result) finish() {
 		r.Refusals = append(r.Refusals, of)
 	}
 	slices.SortFunc(r.Refusals, func(a, b Refusal) int {
-		return cmp.Or(cmp.Compare(b.Calls, a.Calls), cmp.Compare(a.Policy, b.Policy), cmp.Compare(a.Step, b.Step), cmp.Compare(a.Reason, b.Reason))
+		return cmp.Or(cmp.Compare(b.Calls, a.Calls), cmp.Compare(a.Policy, b.Policy), cmp.Compare(a.Step, b.Step),
+			cmp.Compare(a.Reason, b.Reason))
 	})
 	r.Keys, r.Routes = top(keys), top(routes)
 }

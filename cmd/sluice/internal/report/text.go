@@ -189,9 +189,11 @@ func attempts(a *lint.Attempts) string {
 	if b := a.Budget; b != nil && b.Tokens > 0 {
 		text += fmt.Sprintf("; at most %s while no attempt succeeds%s", plural(int(b.UntilSpent), "retry", "retries"), per(b.Per))
 	} else if b != nil && b.OneAbove != "" {
-		text += fmt.Sprintf("; 1 retry while more than %s of the attempts of the last %s failed, 2 while more than %s%s", b.OneAbove, b.Window, b.TwoAbove, per(b.Per))
+		text += fmt.Sprintf("; 1 retry while more than %s of the attempts of the last %s failed, 2 while more than %s%s", b.OneAbove,
+			b.Window, b.TwoAbove, per(b.Per))
 	} else if b != nil {
-		text += fmt.Sprintf("; a retry only while those of the last %s are at most %d and %s of the first attempts%s", b.Window, b.Always, b.Ratio, per(b.Per))
+		text += fmt.Sprintf("; a retry only while those of the last %s are at most %d and %s of the first attempts%s", b.Window,
+			b.Always, b.Ratio, per(b.Per))
 	}
 	return text
 }

@@ -175,11 +175,14 @@ func TestAbandonedAttempt(t *testing.T) {
 		upstream http.HandlerFunc
 		held     time.Duration // since the client has left
 	}{
-		"answered":     {"", func(w http.ResponseWriter, _ *http.Request) { time.Sleep(3 * time.Second) }, 3*time.Second - 20*time.Millisecond},
-		"with 503":     {"", func(w http.ResponseWriter, _ *http.Request) { time.Sleep(3 * time.Second); w.WriteHeader(503) }, 3*time.Second - 20*time.Millisecond},
-		"broken off":   {"", func(w http.ResponseWriter, _ *http.Request) { time.Sleep(3 * time.Second); panic(http.ErrAbortHandler) }, 3*time.Second - 20*time.Millisecond},
-		"never":        {"", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, DefaultAbandonedWait + DefaultAbandonedGrace},
-		"at a timeout": {", {timeout: 2s}", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, 2*time.Second - 20*time.Millisecond + DefaultAbandonedGrace},
+		"answered": {"", func(w http.ResponseWriter, _ *http.Request) { time.Sleep(3 * time.Second) }, 3*time.Second - 20*time.Millisecond},
+		"with 503": {"", func(w http.ResponseWriter, _ *http.Request) { time.Sleep(3 * time.Second); w.WriteHeader(503) },
+			3*time.Second - 20*time.Millisecond},
+		"broken off": {"", func(w http.ResponseWriter, _ *http.Request) { time.Sleep(3 * time.Second); panic(http.ErrAbortHandler) },
+			3*time.Second - 20*time.Millisecond},
+		"never": {"", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, DefaultAbandonedWait + DefaultAbandonedGrace},
+		"at a timeout": {", {timeout: 2s}", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
+			2*time.Second - 20*time.Millisecond + DefaultAbandonedGrace},
 	} {
 		for _, request := range []string{"GET /x HTTP/1.1\r\nHost: x\r\n\r\n", post("/x", 5) + "hello"} {
 			t.Run(name+"/"+request[:4], func(t *testing.T) {

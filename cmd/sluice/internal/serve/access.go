@@ -25,7 +25,8 @@ func newAccess(to io.Writer, sample int, priority string, lost func(error)) *acc
 	if to == nil {
 		return nil
 	}
-	return &access{lost: lost, priority: priority, sample: int64(max(sample, 1)), handler: slog.NewJSONHandler(to, &slog.HandlerOptions{ReplaceAttr: onlyFields})}
+	return &access{lost: lost, priority: priority, sample: int64(max(sample, 1)),
+		handler: slog.NewJSONHandler(to, &slog.HandlerOptions{ReplaceAttr: onlyFields})}
 }
 
 // onlyFields leaves out what slog adds and every line would have alike.

@@ -62,8 +62,9 @@ routes:
 		lines := b.written(j)
 		assert.Len(t, lines, 5)
 		assert.Equal(t, plain(map[string]any{
-			"path": "/other", "query": "a=1", "status": 200.0, "bytes": 5.0, "user_agent": "test", "referer": "http://r", "forwarded_for": "203.0.113.1",
-			"request_id": "7d1c",
+			"path": "/other", "query": "a=1", "status": 200.0, "bytes": 5.0, "user_agent": "test", "referer": "http://r",
+			"forwarded_for": "203.0.113.1",
+			"request_id":    "7d1c",
 		}), lines[0])
 		assert.Equal(t, plain(map[string]any{
 			"path": "/api/fails", "status": 503.0, "bytes": 0.0, "policy": "api", "route": "/api/**", "attempts": 2.0, "seconds": 1.0,

@@ -176,7 +176,8 @@ func (a *alerts) observe(e sluice.Event) {
 // reached notes that an upstream can or cannot be connected to.
 func (a *alerts) reached(upstream string, down bool, err error) {
 	if down {
-		a.send(Alert{Alert: AlertDown, Text: "the upstream " + upstream + " cannot be connected to: " + err.Error(), Upstream: upstream, Cause: "connect"})
+		a.send(Alert{Alert: AlertDown, Text: "the upstream " + upstream + " cannot be connected to: " + err.Error(), Upstream: upstream,
+			Cause: "connect"})
 		return
 	}
 	a.send(Alert{Alert: AlertUp, Text: "the upstream " + upstream + " can be connected to again", Upstream: upstream, Cause: "connect"})
@@ -187,7 +188,8 @@ func (a *alerts) ejected(upstream string, down bool, cause string) {
 	switch {
 	case a == nil:
 	case down:
-		a.send(Alert{Alert: AlertDown, Text: "the upstream " + upstream + " is ejected because of its " + cause, Upstream: upstream, Cause: cause})
+		a.send(Alert{Alert: AlertDown, Text: "the upstream " + upstream + " is ejected because of its " + cause, Upstream: upstream,
+			Cause: cause})
 	default:
 		a.send(Alert{Alert: AlertUp, Text: "the upstream " + upstream + " recovered", Upstream: upstream})
 	}

@@ -84,7 +84,8 @@ func TestAlerts(t *testing.T) {
 	withAlerts(t, fine, func(a *alerts, h *hook, _ *journal) {
 		a.observe(sluice.Event{Kind: decision.Change, Policy: "api", Step: "breaker", Mode: breaker.Open})
 		a.observe(sluice.Event{Kind: decision.Change, Policy: "api", Step: "breaker", Mode: breaker.HalfOpen})
-		a.observe(sluice.Event{Kind: decision.Change, Policy: "api", Step: "breaker", Mode: breaker.Closed, Key: "k", By: "ops:ann", Why: "mended"})
+		a.observe(sluice.Event{Kind: decision.Change, Policy: "api", Step: "breaker", Mode: breaker.Closed, Key: "k", By: "ops:ann",
+			Why: "mended"})
 		a.observe(sluice.Event{Kind: decision.Full, Policy: "api", Step: "limit"})
 		for range 100 {
 			a.observe(sluice.Event{Kind: decision.Reject, Reason: reducer.ReasonFull, Policy: "api", Step: "bulkhead"})
@@ -192,17 +193,18 @@ func TestUpstreamAlerts(t *testing.T) {
 	}))
 	defer webhook.Close()
 	var broken atomic.Bool
-	p := run(t, "version: 1\npolicies: {a: {steps: [{timeout: 1h}]}}\nroutes: [{path: /**, policy: a}]\n", http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), func(c *Config) {
-		at, err := url.Parse(webhook.URL)
-		require.NoError(t, err)
-		c.Alerts = Alerts{URL: at, Kinds: AlertKinds, Count: 10, Period: time.Minute}
-		c.dial = func(ctx context.Context, network, address string) (net.Conn, error) {
-			if broken.Load() {
-				return nil, errors.New("no way")
+	p := run(t, "version: 1\npolicies: {a: {steps: [{timeout: 1h}]}}\nroutes: [{path: /**, policy: a}]\n",
+		http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), func(c *Config) {
+			at, err := url.Parse(webhook.URL)
+			require.NoError(t, err)
+			c.Alerts = Alerts{URL: at, Kinds: AlertKinds, Count: 10, Period: time.Minute}
+			c.dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+				if broken.Load() {
+					return nil, errors.New("no way")
+				}
+				return new(net.Dialer).DialContext(ctx, network, address)
 			}
-			return new(net.Dialer).DialContext(ctx, network, address)
-		}
-	})
+		})
 	broken.Store(true)
 	resp, _ := get(t, p.url+"/x")
 	assert.Equal(t, 502, resp.StatusCode)

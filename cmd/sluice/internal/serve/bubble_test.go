@@ -35,8 +35,9 @@ func inBubble(t *testing.T, document string, upstream http.HandlerFunc, test fun
 	synctest.Test(t, func(t *testing.T) {
 		b := &bubble{t: t, front: pipes.Listen(), journal: newJournal()}
 		c := Config{
-			File: "policy.yaml", Source: []byte(document), Upstreams: []*url.URL{{Scheme: "http", Host: "upstream.test"}}, Upgrades: []string{"websocket"},
-			Log: slog.New(slog.NewJSONHandler(b.journal, &slog.HandlerOptions{Level: slog.LevelDebug})),
+			File: "policy.yaml", Source: []byte(document), Upstreams: []*url.URL{{Scheme: "http", Host: "upstream.test"}},
+			Upgrades: []string{"websocket"},
+			Log:      slog.New(slog.NewJSONHandler(b.journal, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		}
 		back := pipes.Listen()
 		b.connect = back.Dial

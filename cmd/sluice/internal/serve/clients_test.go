@@ -50,7 +50,8 @@ func TestConnectionsAreBounded(t *testing.T) {
 
 // TestConnectionFreesItsSlot when it is closed, once, whatever is between it and the server.
 func TestConnectionFreesItsSlot(t *testing.T) {
-	for name, trusted := range map[string][]netip.Prefix{"plain": nil, "behind a hop of the PROXY protocol": {netip.MustParsePrefix("127.0.0.0/8")}} {
+	for name, trusted := range map[string][]netip.Prefix{"plain": nil,
+		"behind a hop of the PROXY protocol": {netip.MustParsePrefix("127.0.0.0/8")}} {
 		t.Run(name, func(t *testing.T) {
 			l, err := net.Listen("tcp", "127.0.0.1:0")
 			require.NoError(t, err)

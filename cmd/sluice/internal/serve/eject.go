@@ -73,7 +73,8 @@ func addEjections(c *Config, upstreams []*upstream, a *alerts) error {
 	for _, u := range upstreams {
 		var err error
 		if c.Ejection.After > 0 {
-			open := backoff.Config{Kind: backoff.Exponential, Base: c.Ejection.For, Factor: 2 * backoff.FactorOne, Max: maxEjections * c.Ejection.For}
+			open := backoff.Config{Kind: backoff.Exponential, Base: c.Ejection.For, Factor: 2 * backoff.FactorOne,
+				Max: maxEjections * c.Ejection.For}
 			if u.state.answers, err = e.breaker(u, byAnswers, uint32(c.Ejection.After), 1, open); err != nil {
 				return err
 			}
@@ -116,7 +117,8 @@ func (e *ejections) changed(u *upstream, by int, event sluice.Event) {
 	switch {
 	case failing && !u.state.ejected.Load():
 		if !e.eject(u) {
-			e.log.Warn("an upstream fails and is not ejected: as many are as --eject-share allows", "upstream", u.name, "by", causeNames[by], "ejected", e.ejected, "of", len(e.upstreams))
+			e.log.Warn("an upstream fails and is not ejected: as many are as --eject-share allows", "upstream", u.name, "by",
+				causeNames[by], "ejected", e.ejected, "of", len(e.upstreams))
 		}
 	case !failing && u.state.ejected.Load() && u.state.cause() == causes:
 		u.state.ejected.Store(false)

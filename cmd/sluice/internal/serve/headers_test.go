@@ -90,7 +90,8 @@ func (c *h2) request(fields ...hpack.HeaderField) {
 	c.stream += 2
 	id := c.stream - 1
 	c.block.Reset()
-	for _, f := range append([]hpack.HeaderField{{Name: ":method", Value: "GET"}, {Name: ":scheme", Value: "http"}, {Name: ":path", Value: "/x"}, {Name: ":authority", Value: "x"}}, fields...) {
+	for _, f := range append([]hpack.HeaderField{{Name: ":method", Value: "GET"}, {Name: ":scheme", Value: "http"},
+		{Name: ":path", Value: "/x"}, {Name: ":authority", Value: "x"}}, fields...) {
 		require.NoError(c.b.t, c.encoder.WriteField(f))
 	}
 	rest, first := c.block.Bytes(), true
@@ -98,7 +99,8 @@ func (c *h2) request(fields ...hpack.HeaderField) {
 		part := rest[:min(len(rest), 16<<10)]
 		rest = rest[len(part):]
 		if first {
-			require.NoError(c.b.t, c.framer.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: part, EndStream: true, EndHeaders: len(rest) == 0}))
+			require.NoError(c.b.t, c.framer.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: part, EndStream: true,
+				EndHeaders: len(rest) == 0}))
 		} else {
 			require.NoError(c.b.t, c.framer.WriteContinuation(id, len(rest) == 0, part))
 		}
@@ -142,7 +144,8 @@ func TestCompressedHeaders(t *testing.T) {
 			later(0)
 			assert.Equal(t, map[string]int{c.status: 800}, client.statuses())
 			assert.LessOrEqual(t, upstream.Load(), c.most)
-			t.Logf("%d fields of 3900 bytes in 800 requests: %d bytes of the client, %d at the upstream", c.repeated, client.conn.written.Load(), upstream.Load())
+			t.Logf("%d fields of 3900 bytes in 800 requests: %d bytes of the client, %d at the upstream", c.repeated,
+				client.conn.written.Load(), upstream.Load())
 		})
 	}
 }
@@ -161,48 +164,50 @@ func heap() int64 {
 // bound, and frees it.
 func TestHeadersThatWait(t *testing.T) {
 	goOn := make(chan struct{})
-	inBubble(t, stepsOf("[{bulkhead: {concurrent: 1, queue: 1000, wait: 1h}}]"), func(w http.ResponseWriter, _ *http.Request) { <-goOn }, func(b *bubble) {
-		goOn = make(chan struct{}) // of the bubble
-		client := b.h2()
-		defer client.conn.Close()
-		before := heap()
-		for i := range 250 {
-			client.request(hpack.HeaderField{Name: "x", Value: strings.Repeat(fmt.Sprintf("%03d", i), 20_000), Sensitive: true})
-		}
-		later(0)
-		held := b.headers.bytes.Load()
-		assert.LessOrEqual(t, held, DefaultHeaders.Connection)
-		assert.Greater(t, held, DefaultHeaders.Connection*9/10)
-		refused := 250 - int(DefaultHeaders.Connection/60_100)
-		assert.Equal(t, map[string]int{"431": refused}, client.statuses(), "the others wait")
-		grown := heap() - before
-		assert.Less(t, grown, 3*DefaultHeaders.Connection, "with the buffers of the test")
-		t.Logf("%d bytes of the client; %d held, the heap has grown by %d", client.conn.written.Load(), held, grown)
-		close(goOn)
-		later(0)
-		assert.Zero(t, b.headers.bytes.Load())
-		client.request()
-		assert.Equal(t, map[string]int{"431": refused, "200": 250 - refused + 1}, client.statuses())
-	})
+	inBubble(t, stepsOf("[{bulkhead: {concurrent: 1, queue: 1000, wait: 1h}}]"),
+		func(w http.ResponseWriter, _ *http.Request) { <-goOn }, func(b *bubble) {
+			goOn = make(chan struct{}) // of the bubble
+			client := b.h2()
+			defer client.conn.Close()
+			before := heap()
+			for i := range 250 {
+				client.request(hpack.HeaderField{Name: "x", Value: strings.Repeat(fmt.Sprintf("%03d", i), 20_000), Sensitive: true})
+			}
+			later(0)
+			held := b.headers.bytes.Load()
+			assert.LessOrEqual(t, held, DefaultHeaders.Connection)
+			assert.Greater(t, held, DefaultHeaders.Connection*9/10)
+			refused := 250 - int(DefaultHeaders.Connection/60_100)
+			assert.Equal(t, map[string]int{"431": refused}, client.statuses(), "the others wait")
+			grown := heap() - before
+			assert.Less(t, grown, 3*DefaultHeaders.Connection, "with the buffers of the test")
+			t.Logf("%d bytes of the client; %d held, the heap has grown by %d", client.conn.written.Load(), held, grown)
+			close(goOn)
+			later(0)
+			assert.Zero(t, b.headers.bytes.Load())
+			client.request()
+			assert.Equal(t, map[string]int{"431": refused, "200": 250 - refused + 1}, client.statuses())
+		})
 }
 
 // TestHeldHeadersOfTheProcess are bounded over all connections.
 func TestHeldHeadersOfTheProcess(t *testing.T) {
 	goOn := make(chan struct{})
-	inBubble(t, stepsOf("[{bulkhead: {concurrent: 1, queue: 1000, wait: 1h}}]"), func(w http.ResponseWriter, _ *http.Request) { <-goOn }, func(b *bubble) {
-		goOn = make(chan struct{}) // of the bubble
-		request := "GET /x HTTP/1.1\r\nHost: x\r\nX-A: " + strings.Repeat("a", 30_000) + "\r\n\r\n"
-		for range 3 {
-			defer b.dial(request).Close()
-		}
-		resp, body := b.get("/x", "X-A: "+strings.Repeat("a", 30_000))
-		assert.Equal(t, 503, resp.StatusCode, body)
-		close(goOn)
-		later(0)
-		resp, _ = b.get("/x", "X-A: "+strings.Repeat("a", 30_000))
-		assert.Equal(t, 200, resp.StatusCode)
-		assert.Zero(t, b.headers.bytes.Load())
-	}, func(c *Config) { c.Headers.Process = 100_000 })
+	inBubble(t, stepsOf("[{bulkhead: {concurrent: 1, queue: 1000, wait: 1h}}]"),
+		func(w http.ResponseWriter, _ *http.Request) { <-goOn }, func(b *bubble) {
+			goOn = make(chan struct{}) // of the bubble
+			request := "GET /x HTTP/1.1\r\nHost: x\r\nX-A: " + strings.Repeat("a", 30_000) + "\r\n\r\n"
+			for range 3 {
+				defer b.dial(request).Close()
+			}
+			resp, body := b.get("/x", "X-A: "+strings.Repeat("a", 30_000))
+			assert.Equal(t, 503, resp.StatusCode, body)
+			close(goOn)
+			later(0)
+			resp, _ = b.get("/x", "X-A: "+strings.Repeat("a", 30_000))
+			assert.Equal(t, 200, resp.StatusCode)
+			assert.Zero(t, b.headers.bytes.Load())
+		}, func(c *Config) { c.Headers.Process = 100_000 })
 }
 
 // TestHeaderLimits is what a request and an answer may have, to the byte.

@@ -35,7 +35,8 @@ var hostile = map[string]func(c *client){
 		c.speak("GET /socket HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
 	},
 	"uses a socket": func(c *client) {
-		c.speak("GET /socket HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n", strings.Split(strings.Repeat("x", 100), "")...)
+		c.speak("GET /socket HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
+			strings.Split(strings.Repeat("x", 100), "")...)
 	},
 	"leaves in a body": func(c *client) { c.leave(post("/", 5) + "h") },
 	"leaves":           func(c *client) { c.leave("GET /slow HTTP/1.1\r\nHost: x\r\n\r\n") },

@@ -52,7 +52,8 @@ func TestInterimAnswersAreBounded(t *testing.T) {
 
 // TestDatagramsOfTheProxyProtocol has headers of version 2 for a stream and for a datagram.
 func TestDatagramsOfTheProxyProtocol(t *testing.T) {
-	p := run(t, open, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), func(c *Config) { c.ProxyProtocol = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
+	p := run(t, open, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}),
+		func(c *Config) { c.ProxyProtocol = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
 	for kind, want := range map[byte]bool{0x11: true, 0x12: false} {
 		header := "\r\n\r\n\x00\r\nQUIT\n\x21" + string([]byte{kind, 0, 12}) + "\xc0\x00\x02\x01\xc0\x00\x02\x02\x00\x01\x00\x50"
 		conn, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
@@ -72,7 +73,8 @@ func TestStepsThatBeginAnew(t *testing.T) {
 	document := func(steps string) string {
 		return "version: 1\npolicies: {api: {steps: [" + steps + "]}, other: {steps: [bulkhead: 1]}}\nroutes: [{path: /**, policy: api}]\n"
 	}
-	p := run(t, document("{limit: {rate: 1/1s, name: logins}}, {limit: {rate: 1/1h, per: ip}}, {timeout: 1s}, {bulkhead: 5}"), http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	p := run(t, document("{limit: {rate: 1/1s, name: logins}}, {limit: {rate: 1/1h, per: ip}}, {timeout: 1s}, {bulkhead: 5}"),
+		http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	for _, c := range []struct{ steps, want string }{
 		{"{limit: {rate: 9/1s, name: logins}}, {limit: {rate: 1/1h, per: ip}}, {timeout: 2s}, {bulkhead: 6}", ""},
 		{"{limit: {rate: 9/1s, name: tries}}, {limit: {rate: 1/1h, per: host}}, {timeout: 2s}, {bulkhead: 6}", "api.tries, api.limit-2"},

@@ -24,25 +24,26 @@ func priorKnowledge() *http.Protocols {
 }
 
 func TestHTTP2WithoutTLS(t *testing.T) {
-	inBubble(t, "version: 1\npolicies: {api: {steps: [limit: 1/1h]}}\nroutes: [{path: /api/**, policy: api}]\n", func(w http.ResponseWriter, r *http.Request) {
-		fmt.Fprintf(w, "%s %s", r.Proto, r.Header.Get("Via")[:2])
-	}, func(b *bubble) {
-		transport := &http.Transport{DialContext: b.front.Dial, Protocols: priorKnowledge()}
-		defer transport.CloseIdleConnections()
-		client := &http.Client{Transport: transport}
-		for _, want := range []int{200, 429} {
-			resp, err := client.Get("http://x/api/x")
-			text := body(t, resp, err)
-			assert.Equal(t, want, resp.StatusCode)
-			assert.Equal(t, "HTTP/2.0", resp.Proto)
-			if want == 200 {
-				assert.Equal(t, "HTTP/1.1 2 ", text)
+	inBubble(t, "version: 1\npolicies: {api: {steps: [limit: 1/1h]}}\nroutes: [{path: /api/**, policy: api}]\n",
+		func(w http.ResponseWriter, r *http.Request) {
+			fmt.Fprintf(w, "%s %s", r.Proto, r.Header.Get("Via")[:2])
+		}, func(b *bubble) {
+			transport := &http.Transport{DialContext: b.front.Dial, Protocols: priorKnowledge()}
+			defer transport.CloseIdleConnections()
+			client := &http.Client{Transport: transport}
+			for _, want := range []int{200, 429} {
+				resp, err := client.Get("http://x/api/x")
+				text := body(t, resp, err)
+				assert.Equal(t, want, resp.StatusCode)
+				assert.Equal(t, "HTTP/2.0", resp.Proto)
+				if want == 200 {
+					assert.Equal(t, "HTTP/1.1 2 ", text)
+				}
 			}
-		}
-		resp, text := b.get("/x")
-		assert.Equal(t, 200, resp.StatusCode)
-		assert.Equal(t, "HTTP/1.1 1.", text)
-	})
+			resp, text := b.get("/x")
+			assert.Equal(t, 200, resp.StatusCode)
+			assert.Equal(t, "HTTP/1.1 1.", text)
+		})
 }
 
 // TestStreamsAreBounded has a client send three requests on a connection that may have
@@ -138,10 +139,11 @@ func TestSilentClientsBeforeARequest(t *testing.T) {
 func TestIdleConnectionsOfHTTP2(t *testing.T) {
 	inBubble(t, open, tells, func(b *bubble) {
 		dials := 0
-		transport := &http.Transport{Protocols: priorKnowledge(), DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			dials++
-			return b.front.Dial(ctx, network, address)
-		}}
+		transport := &http.Transport{Protocols: priorKnowledge(),
+			DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+				dials++
+				return b.front.Dial(ctx, network, address)
+			}}
 		defer transport.CloseIdleConnections()
 		client := &http.Client{Transport: transport}
 		for _, pause := range []time.Duration{0, DefaultIdleTimeout - time.Second, DefaultIdleTimeout + time.Second} {
@@ -201,10 +203,11 @@ func TestDrainDelayOfHTTP2(t *testing.T) {
 	end := sync.OnceFunc(func() { close(over) })
 	t.Cleanup(end) // of a test that fails, too
 	var dials atomic.Int64
-	transport := &http.Transport{Protocols: priorKnowledge(), DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-		dials.Add(1)
-		return (&net.Dialer{}).DialContext(ctx, network, address)
-	}}
+	transport := &http.Transport{Protocols: priorKnowledge(),
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			dials.Add(1)
+			return (&net.Dialer{}).DialContext(ctx, network, address)
+		}}
 	defer transport.CloseIdleConnections()
 	client := &http.Client{Transport: transport}
 	for range 20 {

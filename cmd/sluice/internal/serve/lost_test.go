@@ -59,9 +59,10 @@ func TestFullDiskUnderTheTrace(t *testing.T) {
 	}
 	link := filepath.Join(t.TempDir(), "trace.ndjson")
 	require.NoError(t, os.Symlink("/dev/full", link))
-	p := run(t, "version: 1\npolicies: {api: {steps: [{limit: 1000000/1s}]}}\nroutes: [{path: /**, policy: api}]\n", http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), func(c *Config) {
-		c.Trace, c.AdminToken = sluice.TraceOptions{File: link}, traceToken
-	})
+	p := run(t, "version: 1\npolicies: {api: {steps: [{limit: 1000000/1s}]}}\nroutes: [{path: /**, policy: api}]\n",
+		http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), func(c *Config) {
+			c.Trace, c.AdminToken = sluice.TraceOptions{File: link}, traceToken
+		})
 	const requests = 300
 	for range requests {
 		resp, _ := get(t, p.url+"/x")
@@ -119,7 +120,8 @@ func TestRoutesOfTheAdminAddress(t *testing.T) {
 				require.NoError(t, resp.Body.Close())
 				return resp.StatusCode
 			}
-			for _, host := range []string{"", "localhost:8081", "[::1]:8081", "10.0.0.1", "sluice", "sluice.ns.svc.cluster.local:8081", "sluice.example.com", "SLUICE.example.com."} {
+			for _, host := range []string{"", "localhost:8081", "[::1]:8081", "10.0.0.1", "sluice", "sluice.ns.svc.cluster.local:8081",
+				"sluice.example.com", "SLUICE.example.com."} {
 				for _, token := range []string{"", "a-token-that-is-wrong", traceToken} {
 					status := ask(host, token)
 					switch {
@@ -134,7 +136,8 @@ func TestRoutesOfTheAdminAddress(t *testing.T) {
 					}
 				}
 			}
-			for _, host := range []string{"rebound.example", "localhost.example.com", "10.0.0.1.example.com:8081", "xsluice.example.com", "a.sluice.example.com"} {
+			for _, host := range []string{"rebound.example", "localhost.example.com", "10.0.0.1.example.com:8081", "xsluice.example.com",
+				"a.sluice.example.com"} {
 				want := 421
 				if kind == probe {
 					want = 200

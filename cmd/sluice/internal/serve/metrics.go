@@ -45,7 +45,8 @@ func newMeter(set *sluice.Set, version string) *meter {
 			Namespace: "sluice", Name: "access_log_lost_lines_total", Help: "Lines of the access log that could not be written, as on a full disk.",
 		}),
 		crowded: prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: "sluice", Name: "client_connections_closed_total", Help: "Connections of clients that were closed at once because as many were open as are allowed.",
+			Namespace: "sluice", Name: "client_connections_closed_total",
+			Help: "Connections of clients that were closed at once because as many were open as are allowed.",
 		}),
 		reloads:  counter("reloads_total", "Readings of the policy document after the start.", "result"),
 		reloadOK: gauge("last_reload_successful", "1 when the latest reading of the policy document was accepted, the first one included."),
@@ -61,7 +62,8 @@ func newMeter(set *sluice.Set, version string) *meter {
 	policies.AddSet(set)
 	m.registry.MustRegister(policies, m.answers, m.lostLines, m.crowded, m.reloads, m.reloadOK, m.reloadAt, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "sluice", Name: "http_requests_in_flight", Help: "Requests under way, upgraded connections included."},
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "sluice", Name: "http_requests_in_flight",
+			Help: "Requests under way, upgraded connections included."},
 			func() float64 { return float64(m.inFlight.Load()) }))
 	for _, result := range []string{"ok", "refused"} {
 		m.reloads.WithLabelValues(result)

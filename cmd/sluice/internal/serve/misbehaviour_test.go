@@ -177,7 +177,8 @@ var holding = map[string]string{
 // point between the round trip and the end of a request, in every way in which a goroutine
 // may end: after it nothing is held, and each attempt has given one vote.
 func TestNothingIsHeldAfterMisbehaviour(t *testing.T) {
-	points := []string{"", "round trip", "interim", "interim write", "headers", "trailers", "read", "close", "write header", "write", "flush", "hijack"}
+	points := []string{"", "round trip", "interim", "interim write", "headers", "trailers", "read", "close", "write header", "write",
+		"flush", "hijack"}
 	statuses := []int{200, 503, 101, 0, 99, 100, 103, 199, 999, 1000, -1}
 	for name, steps := range holding {
 		t.Run(name, func(t *testing.T) {

@@ -324,7 +324,8 @@ func isPlainPath(path string) bool {
 		}
 	}
 	for i := range len(path) {
-		if path[i] == '%' && strings.ContainsAny(unescaped(path[i:i+3]), "/.-_~abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789\x00\r\n\\") {
+		if path[i] == '%' && strings.ContainsAny(unescaped(path[i:i+3]),
+			"/.-_~abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789\x00\r\n\\") {
 			return false
 		}
 	}
@@ -333,24 +334,34 @@ func isPlainPath(path string) bool {
 
 // The pieces of which requests are made.
 var (
-	someMethods  = []string{"GET", "POST", "PUT", "OPTIONS", "HEAD", "CONNECT", "PRI", "get", "G T", "", "X-Y", "DELETE"}
-	someSchemes  = []string{"http:", "https:", "HTTP:", "x:", "file:", "h2c:", "urn:", "javascript:", ""}
-	someSlashes  = []string{"//", "//", "/", "", "///", "\\\\", "%2f%2f"}
-	someHosts    = []string{"x", "hosted.test", "HOSTED.test.", "a:80", "[::1]", "[::1]:8080", "u:p@x", "@x", "", "x\"y", "a b", "%78", "a,b", "x#y", "hosted.test:443", "é", "[::1", ":80"}
-	someSegments = []string{"admin", "x", "api", "..", ".", "", "%61dmin", "%2e%2e", "%2fadmin", "a;b", "..;", "%00", "é", "%c3%a9", "\\", "*", "%", "a b", "%20", "#", "@", "[", "%5b", "~", "%25", "^"}
+	someMethods = []string{"GET", "POST", "PUT", "OPTIONS", "HEAD", "CONNECT", "PRI", "get", "G T", "", "X-Y", "DELETE"}
+	someSchemes = []string{"http:", "https:", "HTTP:", "x:", "file:", "h2c:", "urn:", "javascript:", ""}
+	someSlashes = []string{"//", "//", "/", "", "///", "\\\\", "%2f%2f"}
+	someHosts   = []string{"x", "hosted.test", "HOSTED.test.", "a:80", "[::1]", "[::1]:8080", "u:p@x", "@x", "", "x\"y", "a b",
+		"%78", "a,b", "x#y", "hosted.test:443", "é", "[::1", ":80"}
+	someSegments = []string{"admin", "x", "api", "..", ".", "", "%61dmin", "%2e%2e", "%2fadmin", "a;b", "..;", "%00", "é", "%c3%a9",
+		"\\", "*", "%", "a b", "%20", "#", "@", "[", "%5b", "~", "%25", "^"}
 	someQueries  = []string{"", "?", "?a=b", "?/admin/x", "?a b", "?#x", "?%zz", "?a|b[]", "?http://u/admin", "?\xff", "??", "?a HTTP/1.1"}
 	someVersions = []string{"HTTP/1.1", "HTTP/1.1", "HTTP/1.0", "HTTP/2.0", "HTTP/1.2", "http/1.1", "", "HTTP/1.1 "}
 	someFields   = []string{
 		"X-Key: a", "Connection: X-Key", "Authorization: Bearer   t",
-		"Content-Length: 5", "Content-Length: 0", "Content-Length: 5, 5", "Content-Length: +5", "Content-Length: 0x5", "Content-Length:", "Transfer-Encoding: chunked", "Transfer-Encoding: Chunked",
-		"Transfer-Encoding: identity", "Transfer-Encoding: gzip, chunked", "Transfer-Encoding:\x0bchunked", "Transfer_Encoding: chunked", "Transfer-Encoding : chunked", " Transfer-Encoding: chunked",
-		"X-Key: a", "X-Key: b", "X-Key:  a\t", "x-key: a", "X_Key: a", "X-Key: ", "Authorization: Bearer t", "Authorization: bearer   t", "Authorization: BEARER\tt", "authorization: Basic\t dTpw ",
-		"Connection: X-Key", "Connection: close, authorization", "Connection: Upgrade", "Connection: keep-alive", "Connection: x-forwarded-host", "Connection: content-length", "Connection: transfer-encoding, host",
-		"Upgrade: websocket", "Upgrade: h2c", "Expect: 100-continue", "Expect: x", "Host: y", "host: hosted.test", "X-Forwarded-Host: z", "X-Forwarded-Path: /admin", "Forwarded: host=z", "Trailer: X-Key",
-		"TE: trailers", "Te: chunked", "X-Http-Method-Override: DELETE", "X-Original-Url: /admin", "Keep-Alive: x", "X:\xff", "X: a\x00b", "X: a\rY: b", ": x", "X", "Proxy-Connection: x-key", "Content-Length : 5", "Max-Forwards: 0",
+		"Content-Length: 5", "Content-Length: 0", "Content-Length: 5, 5", "Content-Length: +5", "Content-Length: 0x5",
+		"Content-Length:", "Transfer-Encoding: chunked", "Transfer-Encoding: Chunked",
+		"Transfer-Encoding: identity", "Transfer-Encoding: gzip, chunked", "Transfer-Encoding:\x0bchunked",
+		"Transfer_Encoding: chunked", "Transfer-Encoding : chunked", " Transfer-Encoding: chunked",
+		"X-Key: a", "X-Key: b", "X-Key:  a\t", "x-key: a", "X_Key: a", "X-Key: ", "Authorization: Bearer t",
+		"Authorization: bearer   t", "Authorization: BEARER\tt", "authorization: Basic\t dTpw ",
+		"Connection: X-Key", "Connection: close, authorization", "Connection: Upgrade", "Connection: keep-alive",
+		"Connection: x-forwarded-host", "Connection: content-length", "Connection: transfer-encoding, host",
+		"Upgrade: websocket", "Upgrade: h2c", "Expect: 100-continue", "Expect: x", "Host: y", "host: hosted.test",
+		"X-Forwarded-Host: z", "X-Forwarded-Path: /admin", "Forwarded: host=z", "Trailer: X-Key",
+		"TE: trailers", "Te: chunked", "X-Http-Method-Override: DELETE", "X-Original-Url: /admin", "Keep-Alive: x", "X:\xff",
+		"X: a\x00b", "X: a\rY: b", ": x", "X", "Proxy-Connection: x-key", "Content-Length : 5", "Max-Forwards: 0",
 	}
-	someBodies = []string{"", "", "hello", "5\r\nhello\r\n0\r\n\r\n", "0\r\n\r\n", "5;x=y\r\nhello\r\n0\r\nX-Key: z\r\n\r\n", "5\nhello\n0\n\n", "GET /admin HTTP/1.1\r\nHost: x\r\n\r\n", "00000000000000005\r\nhello\r\n0\r\n\r\n", "-1\r\n", "5 \r\nhello\r\n0\r\n\r\n", "2\r\nhello\r\n0\r\n\r\n"}
-	someBytes  = []byte("\r\n\t :/?#@%.;\\\"*\x00\x7f\xffaA1,[]")
+	someBodies = []string{"", "", "hello", "5\r\nhello\r\n0\r\n\r\n", "0\r\n\r\n", "5;x=y\r\nhello\r\n0\r\nX-Key: z\r\n\r\n",
+		"5\nhello\n0\n\n", "GET /admin HTTP/1.1\r\nHost: x\r\n\r\n", "00000000000000005\r\nhello\r\n0\r\n\r\n", "-1\r\n",
+		"5 \r\nhello\r\n0\r\n\r\n", "2\r\nhello\r\n0\r\n\r\n"}
+	someBytes = []byte("\r\n\t :/?#@%.;\\\"*\x00\x7f\xffaA1,[]")
 )
 
 func oneOf[T any](random *rand.Rand, list []T) T { return list[random.IntN(len(list))] }

@@ -128,7 +128,8 @@ func TestOperateBreaker(t *testing.T) {
 	p.do(t, "api/breaker/open", `{"reason": "deploy of the vendor"}`, "Sluice-Author", "ann")
 	line := p.journal.await(t, "changed by hand")
 	assert.Equal(t, "WARN", line["level"])
-	for name, want := range map[string]string{"action": "open", "policy": "api", "step": "breaker", "by": "ops:ann", "why": "deploy of the vendor"} {
+	for name, want := range map[string]string{"action": "open", "policy": "api", "step": "breaker", "by": "ops:ann",
+		"why": "deploy of the vendor"} {
 		assert.Equal(t, want, line[name], name)
 	}
 	assert.Contains(t, line["peer"], "127.0.0.1:")
@@ -522,7 +523,8 @@ func TestKeyBreakers(t *testing.T) {
 func TestCompareBreakers(t *testing.T) {
 	early, late := time.Unix(1, 0), time.Unix(2, 0)
 	order := []operate.Breaker{
-		{Mode: "forced-open", Policy: "z"}, {Mode: "open", Since: &late}, {Mode: "open", Since: &early}, {Mode: "open", Policy: "a"}, {Mode: "open", Policy: "b"},
+		{Mode: "forced-open", Policy: "z"}, {Mode: "open", Since: &late}, {Mode: "open", Since: &early}, {Mode: "open", Policy: "a"},
+		{Mode: "open", Policy: "b"},
 		{Mode: "half-open"}, {Mode: "closed", Since: &early}, {Mode: "closed"},
 	}
 	for i := range order {
@@ -557,10 +559,13 @@ policies: {api: {steps: [limit: {rate: 100/1s, per: [ip, "header:x-user"]}]}}
 http: {default: api}
 `
 	p := run(t, document, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), func(c *Config) { c.AdminTokens = file })
-	for address, want := range map[string]string{"[2001:DB8:1:2::5]:443": "2001:db8:1:2::/64", "192.0.2.7": "192.0.2.7", "2001:db8:9::/48": "2001:db8:9::/48"} {
+	for address, want := range map[string]string{"[2001:DB8:1:2::5]:443": "2001:db8:1:2::/64", "192.0.2.7": "192.0.2.7",
+		"2001:db8:9::/48": "2001:db8:9::/48"} {
 		code, text := p.ask(t, "POST", "/api/steps/api/limit/block", `{"key": ["`+address+`", "ada"], "for": "1h", "reason": "scraping"}`)
 		require.Equal(t, 204, code, text)
-		_, err := sluice.DoWith(t.Context(), p.set.Pipeline("api"), sluice.Request{Lookup: func(name string) string { return map[string]string{"ip": want, "header:x-user": "ada"}[name] }}, func(context.Context) (int, error) { return 0, nil })
+		_, err := sluice.DoWith(t.Context(), p.set.Pipeline("api"),
+			sluice.Request{Lookup: func(name string) string { return map[string]string{"ip": want, "header:x-user": "ada"}[name] }},
+			func(context.Context) (int, error) { return 0, nil })
 		require.ErrorContains(t, err, "blocked", address)
 	}
 }

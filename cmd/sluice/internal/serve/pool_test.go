@@ -41,7 +41,8 @@ type fleet struct {
 const everything = "version: 1\npolicies: {api: {steps: [{bulkhead: 100}, {timeout: 2s}]}}\nroutes: [{path: /**, policy: api}]\n"
 
 // inFleet runs a test with a proxy and so many upstreams in virtual time.
-func inFleet(t *testing.T, upstreams int, handler func(n int, w http.ResponseWriter, r *http.Request), test func(f *fleet), change ...func(*Config)) {
+func inFleet(t *testing.T, upstreams int, handler func(n int, w http.ResponseWriter, r *http.Request), test func(f *fleet),
+	change ...func(*Config)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		const seed = 1
@@ -191,7 +192,8 @@ func TestFailover(t *testing.T) {
 		}
 		assert.EqualValues(t, 5, f.dials[0].Load(), "then it is ejected")
 		line := f.journal.await(t, "an upstream is ejected")
-		assert.Equal(t, []any{"WARN", "http://u0.test", "answers", 1.0, 2.0}, []any{line["level"], line["upstream"], line["by"], line["ejected"], line["of"]})
+		assert.Equal(t, []any{"WARN", "http://u0.test", "answers", 1.0, 2.0},
+			[]any{line["level"], line["upstream"], line["by"], line["ejected"], line["of"]})
 
 		time.Sleep(30 * time.Second)
 		assert.Equal(t, []int64{0, 20}, f.requests(20, 200))

@@ -68,7 +68,8 @@ func TestServeSpellings(t *testing.T) {
 		assert.Equal(t, 429, status, "%s took the permit", c.line)
 	}
 	p := run(t, oneAdmin, echo)
-	for line, want := range map[string]int{"GET /other": 403, "POST /admin/x": 403, `GET /..\admin`: 400, "GET /x%00": 400, "GET /%C0%AF": 400, "GET /a/..;/admin": 400} {
+	for line, want := range map[string]int{"GET /other": 403, "POST /admin/x": 403, `GET /..\admin`: 400, "GET /x%00": 400,
+		"GET /%C0%AF": 400, "GET /a/..;/admin": 400} {
 		status, body := p.raw(t, line+" HTTP/1.1\r\nHost: api.test\r\nConnection: close\r\n\r\n")
 		assert.Equal(t, want, status, line)
 		assert.Contains(t, body, fmt.Sprintf(`"status":%d`, want))
@@ -94,7 +95,8 @@ func TestProxyProtocol(t *testing.T) {
 		client  string
 		status  int
 	}{
-		{1, "203.0.113.1:99", 200}, {2, "203.0.113.1:98", 429}, {2, "203.0.113.2:99", 200}, {1, "[2001:db8::1]:1", 200}, {1, "[2001:db8::ffff]:1", 429}, {2, "[2001:db8:0:1::1]:1", 200},
+		{1, "203.0.113.1:99", 200}, {2, "203.0.113.1:98", 429}, {2, "203.0.113.2:99", 200}, {1, "[2001:db8::1]:1", 200},
+		{1, "[2001:db8::ffff]:1", 429}, {2, "[2001:db8:0:1::1]:1", 200},
 	} {
 		status, body := p.raw(t, header(t, c.version, c.client)+request)
 		assert.Equal(t, c.status, status, "%v", c)

@@ -55,7 +55,8 @@ func TestServeGuards(t *testing.T) {
 	assert.Equal(t, "application/problem+json", resp.Header.Get("Content-Type"))
 	assert.Contains(t, body, `"reason":"rate"`)
 
-	assert.Contains(t, p.metric(t, "sluice_decisions_total"), `sluice_decisions_total{decision="reject",policy="api",reason="rate",shadow="false",step="limit"} 1`)
+	assert.Contains(t, p.metric(t, "sluice_decisions_total"),
+		`sluice_decisions_total{decision="reject",policy="api",reason="rate",shadow="false",step="limit"} 1`)
 	assert.Contains(t, p.metric(t, "sluice_decisions_total"), `{decision="admit",policy="api",reason="",shadow="false",step=""} 2`)
 	assert.Contains(t, p.metric(t, "sluice_call_duration_seconds_count"), `{outcome="ok",policy="api"} 2`)
 	assert.Equal(t, `sluice_keys{policy="api",step="limit"} 1`, p.metric(t, "sluice_keys"))

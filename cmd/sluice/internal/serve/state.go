@@ -72,8 +72,10 @@ func newKeeper(set *sluice.Set, state State, log *slog.Logger, registry *prometh
 	}
 	k := &keeper{
 		set: set, state: state, log: log,
-		results: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "sluice", Name: "state_writes_total", Help: "Writes of the state file, by result: written, failed."}, []string{"result"}),
-		size:    prometheus.NewGauge(prometheus.GaugeOpts{Namespace: "sluice", Name: "state_bytes", Help: "Size of the state file at its last write."}),
+		results: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "sluice", Name: "state_writes_total",
+			Help: "Writes of the state file, by result: written, failed."}, []string{"result"}),
+		size: prometheus.NewGauge(prometheus.GaugeOpts{Namespace: "sluice", Name: "state_bytes",
+			Help: "Size of the state file at its last write."}),
 	}
 	k.results.WithLabelValues("written")
 	k.results.WithLabelValues("failed")
@@ -106,7 +108,8 @@ func (k *keeper) write() {
 	}
 	text, left := k.encode()
 	if len(left) > 0 {
-		k.log.Error("the state of policies does not fit into the state file and is left out", "state", k.state.File, "policies", strings.Join(left, ", "), "most", k.state.Most)
+		k.log.Error("the state of policies does not fit into the state file and is left out", "state", k.state.File, "policies",
+			strings.Join(left, ", "), "most", k.state.Most)
 	}
 	err := wholefile.WriteDurable(k.state.File, func(w io.Writer) error {
 		_, err := w.Write(text)
@@ -229,7 +232,8 @@ func (k *keeper) load(again *sluice.Set) {
 	}
 	k.log.Info("the state is taken over", "state", k.state.File)
 	if len(changed) > 0 {
-		k.log.Warn("policies are not those that the state is of: their steps that have another name or other settings begin anew", "state", k.state.File, "policies", strings.Join(changed, ", "))
+		k.log.Warn("policies are not those that the state is of: their steps that have another name or other settings begin anew",
+			"state", k.state.File, "policies", strings.Join(changed, ", "))
 	}
 }
 
@@ -295,5 +299,6 @@ func (k *keeper) refuse(why error) {
 		return
 	}
 	k.foreign = true
-	k.log.Error("the state file is not used and cannot be moved aside; no state is written", "state", k.state.File, "error", why, "rename", filewatch.Bare(err))
+	k.log.Error("the state file is not used and cannot be moved aside; no state is written", "state", k.state.File, "error", why,
+		"rename", filewatch.Bare(err))
 }

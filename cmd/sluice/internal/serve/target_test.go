@@ -87,7 +87,8 @@ func TestHostsOfForwarded(t *testing.T) {
 		hosts, elements = r.Header["X-Forwarded-Host"], r.Header["Forwarded"]
 	}, func(b *bubble) {
 		for host, want := range map[string]int{
-			"x": 200, "x:80": 200, "[::1]:80": 200, "a,b": 200, "a;b=c": 200, `x";for="1.2.3.4`: 400, "x<script>": 400, "a b": 400, "a\\b": 400, "a%22b": 400, "": 400, "a/b": 400,
+			"x": 200, "x:80": 200, "[::1]:80": 200, "a,b": 200, "a;b=c": 200, `x";for="1.2.3.4`: 400, "x<script>": 400, "a b": 400,
+			"a\\b": 400, "a%22b": 400, "": 400, "a/b": 400,
 		} {
 			hosts, elements = nil, nil
 			c := b.open("GET / HTTP/1.1\r\nHost: " + host + "\r\nForwarded: for=9.9.9.9\r\n\r\n")

@@ -188,6 +188,7 @@ func TestCertificatesAreReloadedOnRequest(t *testing.T) {
 
 func TestBadCertificates(t *testing.T) {
 	files := newPair(t)
-	_, err := New(Config{File: "p.yaml", Source: []byte(open), Upstreams: []*url.URL{{}}, TLS: TLS{Certificates: []KeyPair{{files.cert, files.cert}}}})
+	_, err := New(Config{File: "p.yaml", Source: []byte(open), Upstreams: []*url.URL{{}},
+		TLS: TLS{Certificates: []KeyPair{{files.cert, files.cert}}}})
 	assert.ErrorContains(t, err, "the certificate "+files.cert+" with the key "+files.cert)
 }

@@ -30,8 +30,10 @@ type tracer struct {
 // newTracer returns a tracer that has not started.
 func newTracer(set *sluice.Set, c *Config, registry prometheus.Registerer) *tracer {
 	t := &tracer{set: set, options: c.Trace, log: c.Log, losses: sparse{every: lostEvery}}
-	for name, help := range map[string]string{"calls": "Calls that are missing in the trace altogether.", "lines": "Lines that are missing in the trace of other calls."} {
-		registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Namespace: "sluice", Subsystem: "trace", Name: "lost_" + name + "_total", Help: help}, func() float64 {
+	for name, help := range map[string]string{"calls": "Calls that are missing in the trace altogether.",
+		"lines": "Lines that are missing in the trace of other calls."} {
+		registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Namespace: "sluice", Subsystem: "trace",
+			Name: "lost_" + name + "_total", Help: help}, func() float64 {
 			all := t.all()
 			if name == "calls" {
 				return float64(all.LostCalls)

@@ -67,7 +67,8 @@ routes:
 	assert.EqualValues(t, 2, s.Calls)
 	assert.Equal(t, file, s.File)
 
-	code, _ = traceOf(t, http.MethodPost, p.admin+"/trace/stop", http.Header{"Origin": {"http://elsewhere.example"}, "Sec-Fetch-Site": {"cross-site"}})
+	code, _ = traceOf(t, http.MethodPost, p.admin+"/trace/stop",
+		http.Header{"Origin": {"http://elsewhere.example"}, "Sec-Fetch-Site": {"cross-site"}})
 	assert.Equal(t, 403, code, "from a page of another origin")
 	code, s = traceOf(t, http.MethodPost, p.admin+"/trace/stop", nil)
 	assert.Equal(t, 200, code)

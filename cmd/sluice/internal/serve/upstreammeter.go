@@ -17,7 +17,8 @@ type upstreamMeter struct {
 // number is bounded.
 func measure(upstreams []*upstream, registry prometheus.Registerer) {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
-		c := prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "sluice", Subsystem: "upstream", Name: name, Help: help}, append([]string{"upstream"}, labels...))
+		c := prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "sluice", Subsystem: "upstream", Name: name, Help: help},
+			append([]string{"upstream"}, labels...))
 		registry.MustRegister(c)
 		return c
 	}
@@ -28,7 +29,8 @@ func measure(upstreams []*upstream, registry prometheus.Registerer) {
 	probes := counter("probes_total", "Probes of an upstream.", "result")
 	for _, u := range upstreams {
 		u.meter = upstreamMeter{
-			ok: requests.WithLabelValues(u.name, "ok"), failed: requests.WithLabelValues(u.name, "fail"), cancelled: requests.WithLabelValues(u.name, "cancel"),
+			ok: requests.WithLabelValues(u.name, "ok"), failed: requests.WithLabelValues(u.name, "fail"),
+			cancelled: requests.WithLabelValues(u.name, "cancel"),
 			failovers: failovers.WithLabelValues(u.name), recoveries: recoveries.WithLabelValues(u.name),
 			ejections: ejections, probes: probes,
 		}
@@ -55,8 +57,9 @@ func (m *upstreamMeter) count(o reducer.Outcome) {
 type upstreamCollector []*upstream
 
 var (
-	upstreamInFlight = prometheus.NewDesc("sluice_upstream_in_flight", "Requests under way at an upstream, their answers included.", []string{"upstream"}, nil)
-	upstreamEjected  = prometheus.NewDesc("sluice_upstream_ejected", "1 while an upstream is ejected.", []string{"upstream"}, nil)
+	upstreamInFlight = prometheus.NewDesc("sluice_upstream_in_flight", "Requests under way at an upstream, their answers included.",
+		[]string{"upstream"}, nil)
+	upstreamEjected = prometheus.NewDesc("sluice_upstream_ejected", "1 while an upstream is ejected.", []string{"upstream"}, nil)
 )
 
 // Describe implements prometheus.Collector.
