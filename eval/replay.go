@@ -14,6 +14,7 @@ import (
 	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/reducer"
+	"github.com/sluice-go/sluice/trace"
 )
 
 // Replayed counts the steps that Replay took as they were recorded.
@@ -68,7 +69,7 @@ func Replay(policies []pipeline.Policy, o Options, steps io.Reader) (Replayed, e
 		src, err := next(in, &long)
 		switch {
 		case errors.Is(err, bufio.ErrTooLong):
-			return r.done, &LineError{Line: n, Err: fmt.Errorf("longer than %d bytes", MaxLine)}
+			return r.done, &LineError{Line: n, Err: fmt.Errorf("longer than %d bytes", trace.MaxLine)}
 		case err != nil && !errors.Is(err, io.EOF):
 			return r.done, err
 		}

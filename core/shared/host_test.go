@@ -87,7 +87,7 @@ func TestHostsAsDriver(t *testing.T) {
 	decided := map[string]int{}
 	for d := range testenv.Draws(t, 150) {
 		r := rand.New(rand.NewPCG(d.Seed, uint64(d.Case)))
-		p, events := generate.GenerateOf(r, 1, pipeline.Limit, pipeline.Breaker, pipeline.Bulkhead)
+		p, events := generate.GenerateOf(r, 1, mechanism.Limit, mechanism.Breaker, mechanism.Bulkhead)
 		for i := range p.Steps {
 			p.Steps[i].Keys = 0
 			pipeline.Edit(&p.Steps[i], func(c *limiter.Config) { c.Wait, c.Queue, c.Order = 0, 0, limiter.Oldest })

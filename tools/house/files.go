@@ -35,7 +35,7 @@ type file struct {
 }
 
 // proofs are the folders whose product files are there to prove something.
-var proofs = []string{"internal/oracle", "internal/random", "internal/script", "internal/hosttest", "internal/toy", "internal/purity", "internal/testenv", "internal/proof",
+var proofs = []string{"internal/oracle", "internal/random", "internal/script", "internal/hosttest", "wasm/hosttest", "internal/toy", "internal/purity", "internal/testenv", "internal/proof",
 	"proptest", "fuzz", "linearizability", "reducer/explore", "vectors", "bench", "sim/simtest", "proxywasm/host", "examples", "js/test", "js/packed", "js/bench"}
 
 var generatedHeader = regexp.MustCompile(`(?m)^// .*(DO NOT EDIT|do not edit)\.?$`)

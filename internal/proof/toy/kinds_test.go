@@ -20,7 +20,7 @@ import (
 // purpose. What a mechanism is, its row says to everything else.
 var secondReading = map[string]int{
 	"internal/oracle":          10,
-	"internal/oracle/generate": 33,
+	"internal/oracle/generate": 40,
 }
 
 // TestKindsAreNamedInTheTable counts switches, comparisons, cases and arrays by
