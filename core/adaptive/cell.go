@@ -40,3 +40,8 @@ func (a *adaptiveCell) Enter(cost uint32, caller uint64, deadline, now clock.Mar
 func (a *adaptiveCell) Exit(p reducer.Permit, now clock.Mark) bool {
 	return a.Machine.Exit(a.State(), p, now)
 }
+
+// Growth returns the memory of the places and of the times that a round collects.
+func (m *Machine) Growth() cell.Growth {
+	return cell.Growth{Later: min(m.config.Maximum, 1<<14) * (cell.HolderBytes + 8)}
+}

@@ -34,6 +34,29 @@ func CoreOf(c cell.Cell) *Core {
 	return nil
 }
 
+// Growth returns the memory of the probes and of the window.
+func (m *Machine) Growth() (g cell.Growth) {
+	g.First[0] = m.config.Probes * 16
+	switch m.config.Window {
+	case Calls:
+		g.First[1] = (m.config.Count + 31) / 32 * 8
+	case Time:
+		g.First[1] = m.config.Count * 16
+	}
+	return g
+}
+
+// Timeless says which calls of a closed breaker need no time: an acquire, and a success that
+// ends it. The permits of one that judges slow calls have a mark, and outcomes are counted in
+// the buckets of a window of time.
+func Timeless(m cell.Maker) (acquire, success bool) {
+	if b, ok := m.(interface{ Machine() *Machine }); ok {
+		acquire = b.Machine().config.SlowOver == 0
+		success = acquire && b.Machine().config.Window != Time
+	}
+	return acquire, success
+}
+
 // Step implements cell.Cell.
 func (b *breakerCell) Step(a reducer.Action, now clock.Mark, out *reducer.Out) (answer reducer.Answer) {
 	b.Machine.step(&answer, b.State(), &a, now, out)

@@ -46,3 +46,8 @@ func (b *bulkheadCell) Enter(cost uint32, caller uint64, deadline, now clock.Mar
 func (b *bulkheadCell) Exit(p reducer.Permit, now clock.Mark) bool {
 	return b.Machine.Exit(b.State(), p, now)
 }
+
+// Growth returns the memory of the places, while there are more than ever, and of the queue.
+func (m *Machine) Growth() cell.Growth {
+	return cell.Growth{Later: m.config.Queue*cell.WaiterBytes + min(m.config.Concurrent, 1<<14)*cell.HolderBytes}
+}

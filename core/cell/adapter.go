@@ -54,6 +54,14 @@ func (m *maker[S, M]) blocks() bool {
 	return ok && b.Blocks()
 }
 
+func (m *maker[S, M]) growth() (g Growth, ok bool) {
+	of, ok := any(m.machine).(interface{ Growth() Growth })
+	if ok {
+		g = of.Growth()
+	}
+	return g, ok
+}
+
 func (m *maker[S, M]) Adopt(old Cell, now clock.Mark, out *reducer.Out) bool {
 	from, ok := old.(interface{ adapter() *Adapter[S, M] })
 	if !ok {

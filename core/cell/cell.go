@@ -103,6 +103,31 @@ func Blocks(m Maker) bool {
 	return ok && b.blocks()
 }
 
+// Growth is what a cell takes of the memory after it was made, in bytes and at most.
+type Growth struct {
+	// First are the objects that the first outcome makes.
+	First [2]uint32
+	// Later is what callers take: places, queues and admissions that are counted.
+	Later uint32
+}
+
+// What a caller takes of the memory while lists grow, for Growth. It is more than what it is
+// on any platform of 32 bits.
+const (
+	WaiterBytes    = 64
+	HolderBytes    = 128
+	AdmissionBytes = 64
+)
+
+// GrowthOf returns the growth of the cells of a maker, and false for a mechanism that does
+// not say it.
+func GrowthOf(m Maker) (Growth, bool) {
+	if g, ok := m.(interface{ growth() (Growth, bool) }); ok {
+		return g.growth()
+	}
+	return Growth{}, false
+}
+
 // Adopt returns a cell of the maker that continues the state of
 // another maker's cell, which must not be used afterwards.
 func Adopt(m Maker, old Cell, now clock.Mark, out *reducer.Out) Cell {

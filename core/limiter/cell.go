@@ -68,3 +68,16 @@ func (m *Machine) Held(s *State) bool { return s.Waiting() > 0 }
 
 // Recall drops all waiters.
 func (m *Machine) Recall(s *State) { s.DropWaiters() }
+
+// Growth returns the memory of the queue, of the row of refusals that a block counts, and of
+// the admissions that a sliding log counts.
+func (m *Machine) Growth() cell.Growth {
+	n := m.config.Queue * cell.WaiterBytes
+	if m.config.Block.After > 0 {
+		n += 4 * cell.AdmissionBytes
+	}
+	if m.config.Algorithm == SlidingLog {
+		n += m.config.Count * cell.AdmissionBytes
+	}
+	return cell.Growth{Later: n}
+}

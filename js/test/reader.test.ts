@@ -160,6 +160,7 @@ describe('the options of a mechanism', () => {
       500_000,
       0n,
       0,
+      0,
       1,
       60_000_000_000n,
       0,
@@ -169,10 +170,13 @@ describe('the options of a mechanism', () => {
       10,
       0,
       1_000_000_000n,
+      0,
+      0n,
+      0n,
+      0,
     ]);
-    // Where newer settings follow, the time to forget is behind the failures in a row.
     expect(readAlone({ window: { consecutive: 5, forget: '1m' } }, breakerAlone).values).toEqual([
-      2 | 64,
+      2,
       5,
       60_000_000_000n,
       0,

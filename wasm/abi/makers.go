@@ -51,6 +51,17 @@ type maker struct {
 	grows uint32
 }
 
+func makerOf(m cell.Maker, queued bool) *maker {
+	made := &maker{Maker: m, queued: queued, grows: grows(m)}
+	switch acquire, success := breaker.Timeless(m); {
+	case success:
+		made.timeless = TimelessCall
+	case acquire:
+		made.timeless = TimelessAcquire
+	}
+	return made
+}
+
 // Limiter makes a maker of limiters of the settings in the buffer. What they say about the
 // cost of a call is for pipelines: here each call of a cell names its cost.
 func (m *Module) Limiter(size uint32) int32 {
@@ -60,7 +71,7 @@ func (m *Module) Limiter(size uint32) int32 {
 	}
 	c.Cost, c.Charge, c.SettleMax, c.Counts = limiter.Cost{}, limiter.ChargeStart, 0, 0
 	made, err := limiter.Cells(c)
-	return m.made(object{maker: &maker{Maker: made, queued: c.Wait > 0, grows: limiterBytes(c)}}, err)
+	return m.made(object{maker: makerOf(made, c.Wait > 0)}, err)
 }
 
 // Bulkhead is Limiter for bulkheads.
@@ -70,7 +81,7 @@ func (m *Module) Bulkhead(size uint32) int32 {
 		return code
 	}
 	made, err := bulkhead.Cells(c)
-	return m.made(object{maker: &maker{Maker: made, queued: true, grows: bulkheadBytes(c)}}, err)
+	return m.made(object{maker: makerOf(made, true)}, err)
 }
 
 // Breaker is Limiter for breakers.
@@ -80,7 +91,7 @@ func (m *Module) Breaker(size uint32) int32 {
 		return code
 	}
 	made, err := breaker.Cells(c)
-	return m.made(object{maker: &maker{Maker: made, timeless: timeless(c, true), grows: breakerBytes(c)}}, err)
+	return m.made(object{maker: makerOf(made, false)}, err)
 }
 
 // What a closed breaker needs no time for.
@@ -88,18 +99,6 @@ const (
 	TimelessCall    = 1 // an acquire, and a success that ends it
 	TimelessAcquire = 2 // an acquire
 )
-
-// timeless returns what a closed breaker needs no time for: its permits have a mark
-// for slow calls alone, and buckets count the outcomes.
-func timeless(c breaker.Config, judges bool) uint32 {
-	switch {
-	case !judges || c.SlowOver > 0:
-		return 0
-	case c.Window == breaker.Time:
-		return TimelessAcquire
-	}
-	return TimelessCall
-}
 
 // Retry makes a retry of the settings in the buffer, as retry.Plan writes them: without a
 // budget, and with the first word of refusals, because no step is below it.

@@ -3,11 +3,8 @@ package abi
 import (
 	"math/bits"
 
-	"github.com/sluice-go/sluice/core/adaptive"
-	"github.com/sluice-go/sluice/core/breaker"
-	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/drive"
-	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/wasm/heap/sizes"
 )
@@ -48,9 +45,6 @@ const untold = 128 << 10
 const (
 	objectBytes = 1 << 10 // an object of this module with a state
 	callBytes   = 1 << 10 // a call of a pipeline
-	waiterBytes = 64      // a place in a queue, while the queue grows
-	holderBytes = 128     // a place of a bulkhead, while there are more than ever
-	entryBytes  = 64      // an admission that a sliding log counts, while it grows
 	// A document takes so many times its size while it is compiled, and keeps so
 	// many times. Room doubles that.
 	documentTimes, planTimes = 140, 16
@@ -91,59 +85,32 @@ func (m *Module) keep(promised *uint32) {
 	*promised = 0
 }
 
-// limiterBytes returns the most that a call at a limiter allocates.
-func limiterBytes(c limiter.Config) uint32 {
-	n := c.Queue * waiterBytes
-	if c.Block.After > 0 {
-		n += objectBytes / 4 // the row of refusals
+// grows returns the most bytes that a cell takes later than when it is made, or that a step
+// without cells takes for a call.
+func grows(m cell.Maker) uint32 {
+	g, ok := cell.GrowthOf(m)
+	if !ok {
+		return objectBytes
 	}
-	if c.Algorithm == limiter.SlidingLog {
-		n += c.Count * entryBytes
+	return g.Later + first(g)
+}
+
+// first returns the bytes that the first outcome takes. It is not refused.
+func first(g cell.Growth) (n uint32) {
+	for _, size := range g.First {
+		if size > 0 {
+			n += sizes.Of(size)
+		}
 	}
 	return n
-}
-
-// bulkheadBytes is limiterBytes for a bulkhead.
-func bulkheadBytes(c bulkhead.Config) uint32 {
-	return c.Queue*waiterBytes + min(c.Concurrent, 1<<14)*holderBytes
-}
-
-// breakerBytes is limiterBytes for a breaker: its window begins with an outcome,
-// which is not refused.
-func breakerBytes(c breaker.Config) uint32 {
-	n := sizes.Of(c.Probes * 16)
-	switch c.Window {
-	case breaker.Calls:
-		n += sizes.Of((c.Count + 31) / 32 * 8)
-	case breaker.Time:
-		n += sizes.Of(c.Count * 16)
-	}
-	return n
-}
-
-// stepBytes returns the most that a call at a step of a plan allocates beside the
-// cell.
-func stepBytes(s *pipeline.Step) uint32 {
-	switch c := s.Config.(type) {
-	case limiter.Config:
-		return limiterBytes(c)
-	case bulkhead.Config:
-		return bulkheadBytes(c)
-	case breaker.Config:
-		return breakerBytes(c)
-	case adaptive.Config:
-		return min(c.Maximum, 1<<14) * (holderBytes + 8)
-	}
-	return objectBytes
 }
 
 // firstBytes returns what the first call of a pipeline keeps.
 func firstBytes(p *pipeline.Plan) uint32 {
 	n := uint32(callBytes)
 	for i := range p.Len() {
-		if c, ok := p.Settings(i).Config.(breaker.Config); ok {
-			n += breakerBytes(c)
-		}
+		g, _ := cell.GrowthOf(p.Maker(i))
+		n += first(g)
 	}
 	return n
 }
@@ -151,7 +118,7 @@ func firstBytes(p *pipeline.Plan) uint32 {
 // planBytes returns the most that a call allocates under a plan, its cells included.
 func planBytes(p *pipeline.Plan) (n uint32) {
 	for i := range p.Len() {
-		n += objectBytes + stepBytes(p.Settings(i))
+		n += objectBytes + grows(p.Maker(i))
 	}
 	return n
 }

@@ -3,7 +3,6 @@ package abi
 import (
 	"strings"
 
-	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/planbytes"
 	"github.com/sluice-go/sluice/policy/document"
@@ -125,17 +124,10 @@ func (m *Module) MakerOf(planHandle, step uint32) int32 {
 	if step >= uint32(plan.Len()) || plan.Maker(int(step)) == nil {
 		return m.noCells()
 	}
-	s := plan.Settings(int(step))
 	if m.short(objectBytes, objectBytes, forObject) {
 		return NoMemory
 	}
-	judge, judges := s.Config.(breaker.Config)
-	return m.put(object{maker: &maker{
-		Maker:    plan.Maker(int(step)),
-		queued:   plan.Queues(int(step)),
-		timeless: timeless(judge, judges),
-		grows:    stepBytes(s),
-	}})
+	return m.put(object{maker: makerOf(plan.Maker(int(step)), plan.Queues(int(step)))})
 }
 
 func (m *Module) noCells() int32 { return m.fail(BadArgument, "the step has no cells") }
