@@ -8,8 +8,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/sluice-go/sluice/internal/secrets"
 	"github.com/sluice-go/sluice/policy/document"
-	"github.com/sluice-go/sluice/policy/secrets"
 	"github.com/sluice-go/sluice/proxywasm/abi"
 	"github.com/sluice-go/sluice/proxywasm/cells"
 	"github.com/sluice-go/sluice/reducer"

@@ -34,7 +34,7 @@ var settingsChoices = map[string]int{
 	"internal/runner":           8,
 	"lint":                      38,
 	"policy":                    8,
-	"policy/refusals":           1,
+	"internal/refusals":         1,
 	"proxywasm/cells":           3,
 	"proxywasm/config":          2,
 	"proxywasm/filter":          3,
