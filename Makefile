@@ -37,6 +37,7 @@ lint: ## gofmt, vet, staticcheck, purity of the core, deadcode, TypeScript, govu
 
 .PHONY: generate
 generate: go ## Write what follows from the rows of the mechanisms and from the ABI, and the figures of the guides
+	go generate ./core/mechanisms
 	go run ./gen
 	go generate ./wasm/abi
 	go test ./policy -run 'TestSchemaIsMadeOfTheRows|TestReferenceTables' -rewrite

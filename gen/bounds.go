@@ -39,52 +39,56 @@ func (s *source) bounds() {
 
 // bound writes the check of a range. Where a value is needed, it is not the zero value.
 func (s *source) bound(one *setting, needed bool) {
-	if one.ByHand {
+	if one.ByHand || s.bounded(one, mechanism.AtMost) && (!needed || s.bounded(one, mechanism.AtLeast)) {
 		return
 	}
-	wrong, allowed := "", ""
-	zero := ""
-	if one.form.zero != nil {
-		zero = one.form.zero(one.places)
+	least := 0
+	if needed {
+		least = 1
+	}
+	path := ""
+	if len(one.places) > 0 {
+		path = "c." + one.places[0].path
 	}
 	switch is := one.Is; is.Type {
 	case mechanism.Count:
-		wrong, allowed = fmt.Sprintf("c.%s > %d", one.places[0].path, is.Most), fmt.Sprintf("at most %d", is.Most)
-		if needed {
-			wrong, allowed = zero+" || "+wrong, fmt.Sprintf("%d to %d", is.Least, is.Most)
-		}
+		s.printf("e.Within(%q, %s, %d, %d)\n", one.Name, path, uint32(least)*is.Least, is.Most)
 	case mechanism.Duration:
-		wrong, allowed = "c."+one.places[0].path+" < 0", "0 or more"
-		if needed {
-			wrong, allowed = "c."+one.places[0].path+" <= 0", "more than 0"
-		}
+		s.printf("e.Lasts(%q, %s, %d)\n", one.Name, path, least)
 	case mechanism.Share, mechanism.Chance:
-		most, op := "1000000", ">"
-		allowed = "at most 100%"
+		most := "1000000"
 		for _, r := range s.relations {
-			if r.Setting == one.Name && s.named[r.Than] == nil {
-				most, allowed = strings.TrimSuffix(must(share(r.Than))[len("reducer.Millionths("):], ")"), "at most "+r.Than
-				if r.Op == mechanism.Below {
-					op, allowed = ">=", "less than "+r.Than
-				}
+			if r.Setting != one.Name || s.named[r.Than] != nil {
+				continue
+			}
+			if most = millionths(r.Than); r.Op == mechanism.Below {
+				s.printf("e.Share(%s.Millionths() >= %s, %q, %s, %q)\n", path, most, one.Name, path, r.Says)
+				return
 			}
 		}
-		wrong = fmt.Sprintf("c.%s.Millionths() %s %s", one.places[0].path, op, most)
-		if needed {
-			wrong, allowed = zero+" || "+wrong, "more than 0% and "+allowed
-		}
+		s.printf("e.PartOf(%q, %s, %d, %s)\n", one.Name, path, least, most)
 	case mechanism.Word:
 		words := strings.Fields(is.Words)
-		wrong, allowed = fmt.Sprintf("c.%s > %d", one.places[0].path, len(words)-1), strings.Join(words[:len(words)-1], ", ")+" or "+words[len(words)-1]
+		allowed := strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
+		s.printf("e.Count(%s > %d, %q, uint64(%s), %q)\n", path, len(words)-1, one.Name, path, allowed)
 	case mechanism.Bound:
-		over, share := "c."+one.places[0].path, "c."+one.places[1].path
+		over, share := path, "c."+one.places[1].path
 		s.printf("e.Duration(%[2]s < 0 || (%[2]s > 0) == %[3]s.Positive(), %[1]q, %[2]s, \"more than 0, or a share in its place\")\n", one.Name, over, share)
-		s.printf("e.Share(%[2]s.Millionths() > 1000000, %[1]q, %[2]s, \"at most 100%%\")\n", one.Name, share)
-		return
-	default:
-		return
+		s.printf("e.PartOf(%q, %s, 0, 1000000)\n", one.Name, share)
 	}
-	s.printf("e.%s(%s, %q, %s, %q)\n", one.form.report, wrong, one.Name, one.form.found(one.places), allowed)
+}
+
+// bounded reports whether a relation with another number, which is in its own range, bounds a number.
+func (s *source) bounded(one *setting, op mechanism.Op) bool {
+	return one.Is.Type == mechanism.Count && slices.ContainsFunc(s.relations, func(r mechanism.Relation) bool {
+		other := s.named[r.Than]
+		return r.Setting == one.Name && r.Op == op && other != nil && other.Is.Type == mechanism.Count && other.Is.Most <= one.Is.Most && other.Is.Least >= one.Is.Least
+	})
+}
+
+// millionths returns the number of a share as a document has it.
+func millionths(text string) string {
+	return strings.TrimSuffix(strings.TrimPrefix(must(share(text)), "reducer.Millionths("), ")")
 }
 
 func must(text string, err error) string {

@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"go/format"
-	"os"
 	"path"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strconv"
@@ -20,13 +18,13 @@ import (
 const module = "github.com/sluice-go/sluice/"
 
 // settings returns the settings_gen.go of each mechanism.
-func settings(root string) (all []file, err error) {
+func settings(string) (all []file, err error) {
 	for k := mechanism.Kind(1); int(k) < mechanism.Kinds; k++ {
 		docs := mechanisms.Docs(k)
 		if docs == nil || len(docs.Settings) == 0 || docs.Settings[0].Is.Type == 0 {
 			continue
 		}
-		s, err := newSource(root, docs, mechanisms.Row(k).New().Config())
+		s, err := newSource(docs, mechanisms.Row(k).New().Config())
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", k, err)
 		}
@@ -56,15 +54,13 @@ type source struct {
 	settings  []*setting
 	named     map[string]*setting
 	relations []mechanism.Relation
-	// byHand says that another file of the folder has Plan.
-	byHand bool
 	// defaults says that the configuration has a method WithDefaults.
 	defaults bool
 	b        bytes.Buffer
 }
 
 // newSource returns the source of a mechanism. An error says which entry is wrong.
-func newSource(root string, docs *mechanism.Docs, config mechanism.Config) (*source, error) {
+func newSource(docs *mechanism.Docs, config mechanism.Config) (*source, error) {
 	t := reflect.TypeOf(config)
 	s := &source{folder: strings.TrimPrefix(t.PkgPath(), module), named: map[string]*setting{}, relations: docs.Relations}
 	_, s.defaults = t.MethodByName("WithDefaults")
@@ -93,9 +89,6 @@ func newSource(root string, docs *mechanism.Docs, config mechanism.Config) (*sou
 			s.settings = append(s.settings, one)
 		}
 		s.named[d.Name] = one
-	}
-	if _, err := os.Stat(filepath.Join(root, s.folder, "plan.go")); err == nil {
-		s.byHand = true
 	}
 	for i := range s.relations {
 		if r := &s.relations[i]; s.named[r.Setting] == nil {
@@ -138,9 +131,7 @@ func (s *source) text() []byte {
 	s.rows()
 	s.draft()
 	s.compare()
-	if !s.byHand {
-		s.plan()
-	}
+	s.plan()
 	s.fill()
 	s.bounds()
 	body := slices.Clone(s.b.Bytes())
@@ -368,6 +359,6 @@ func (s *source) fill() {
 	})
 	if b.Len() > 0 {
 		s.printf("// The defaults of the row that depend on no other value.\nconst (\n%s)\n\n", constants.String())
-		s.printf("// fill sets the defaults of the row that depend on no other value.\nfunc (c *Config) fill() {\n%s}\n\n", b.String())
+		s.printf("// filled returns the configuration with the defaults of the row that depend on no other value.\nfunc (c Config) filled() Config {\n%sreturn c\n}\n\n", b.String())
 	}
 }

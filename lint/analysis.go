@@ -16,8 +16,9 @@ import (
 type analysis struct {
 	policy *document.Policy
 	steps  []pipeline.Step
-	rows   []*mechanism.Row  // of the steps
-	docs   []*mechanism.Docs // of the steps
+	rows   []*mechanism.Row // of the steps
+	facts  []*mechanism.Facts
+	docs   []*mechanism.Docs
 	// retry is the index of the step that repeats calls in more than one attempt, -1 for none.
 	retry    int
 	repeated mechanism.Further // what it makes
@@ -33,7 +34,7 @@ func newAnalysis(p *document.Policy) *analysis {
 	a := &analysis{policy: p, steps: p.Steps, retry: -1, attempts: 1, hedge: -1}
 	for i := range a.steps {
 		k := a.steps[i].Kind()
-		a.rows, a.docs = append(a.rows, mechanisms.Row(k)), append(a.docs, mechanisms.Docs(k))
+		a.rows, a.facts, a.docs = append(a.rows, mechanisms.Row(k)), append(a.facts, mechanisms.Facts(k)), append(a.docs, mechanisms.Docs(k))
 	}
 	a.steps = counted(p.Steps, a.adds)
 	for i := range a.steps {
@@ -61,10 +62,10 @@ func (a *analysis) enforced(i int, traits mechanism.Traits) bool {
 // queue returns how many calls may wait at a cell of a step, and for how long.
 func (a *analysis) queue(i int) (places uint32, wait time.Duration) {
 	s := &a.steps[i]
-	if s.Shadow || a.rows[i].Queue == nil {
+	if s.Shadow || a.facts[i].Queue == nil {
 		return 0, 0
 	}
-	q := a.rows[i].Queue(s.Config)
+	q := a.facts[i].Queue(s.Config)
 	switch {
 	case q.Places == 0:
 		return 0, 0

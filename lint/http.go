@@ -158,7 +158,7 @@ func checkKeys(a *analysis) {
 			most := a.docs[i].AtOnce(s.Config)
 			message += fmt.Sprintf(": %d permits at once from %d cells of %d", multiply(keys, most), keys, most)
 			mended = a.another(i, "by-address", "per: ip")
-		} else if most, ok := a.docs[i].Concurrent(s.Config); ok {
+		} else if most, ok := a.concurrentAt(i); ok {
 			message += fmt.Sprintf(": %d places from %d cells of %d", multiply(keys, most), keys, most)
 			mended = fmt.Sprintf("- bulkhead: {name: by-address, concurrent: %d, per: ip}", most)
 		}
@@ -169,6 +169,15 @@ func checkKeys(a *analysis) {
 	}
 }
 
+// concurrentAt returns how many may hold a permit of a cell of a step at once, and false where
+// more may run or permits are not held.
+func (a *analysis) concurrentAt(i int) (uint64, bool) {
+	if a.docs[i].Concurrent == nil {
+		return 0, false
+	}
+	return a.docs[i].Concurrent(a.steps[i].Config)
+}
+
 // bounds reports whether a step bounds the number of calls.
 func (a *analysis) bounds(i int) bool {
 	return a.rows[i].Traits.Has(mechanism.Asks) && (a.docs[i].Admits != nil || a.docs[i].Concurrent != nil)
@@ -177,11 +186,11 @@ func (a *analysis) bounds(i int) bool {
 // another is a step with the rate of a step, under another name and with another setting,
 // empty where the step has no rate.
 func (a *analysis) another(i int, name, setting string) string {
-	row := a.rows[i]
-	if row.Permits == nil {
+	row, permits := a.rows[i], a.facts[i].Permits
+	if permits == nil {
 		return ""
 	}
-	p := row.Permits(a.steps[i].Config)
+	p := permits(a.steps[i].Config)
 	return fmt.Sprintf("- %s: {name: %s, %s: %s, %s}", row.Kind, name, row.Short, mechanism.RateText(p.Count, p.Period), setting)
 }
 

@@ -23,10 +23,10 @@ func (a *analysis) timed(i int) bool {
 // checkLeases finds leases that may expire while an attempt still runs.
 func checkLeases(a *analysis) {
 	for i := range a.steps {
-		if a.steps[i].Shadow || a.rows[i].Lease == nil {
+		if a.steps[i].Shadow || a.facts[i].Lease == nil {
 			continue
 		}
-		lease := a.rows[i].Lease(a.steps[i].Config)
+		lease := a.facts[i].Lease(a.steps[i].Config)
 		if lease == 0 {
 			continue
 		}

@@ -71,10 +71,7 @@ func checkHeld(a *analysis) {
 	severity, message := Note, "nothing bounds how long a call runs: add a timeout"
 	for i := range a.steps {
 		s := &a.steps[i]
-		held := a.docs[i].Concurrent != nil
-		if held {
-			_, held = a.docs[i].Concurrent(s.Config)
-		}
+		_, held := a.concurrentAt(i)
 		if (held || a.wait(i) > 0 || i == a.retry || i == a.hedge) && !s.Shadow {
 			severity, message = Warning, "a call can be held for ever by an attempt that does not end: add a timeout"
 		}

@@ -143,8 +143,6 @@ func (w *planWriter) settings(list []mechanism.Setting, prefix string, draft mec
 	for i := range list {
 		s := &list[i]
 		name := prefix + s.Name
-		b, guards := config.(breaker.Config)
-		newer := guards && (b.Forget > 0 || b.SlowConsecutive > 0 || b.Initial > 0 || b.ObeyRetryAfter > 0 || b.RampOver > 0)
 		switch s.Type {
 		case mechanism.Methods, mechanism.Attribute, mechanism.Rates:
 		case mechanism.Map:
@@ -153,12 +151,8 @@ func (w *planWriter) settings(list []mechanism.Setting, prefix string, draft mec
 			}
 			w.settings(s.Parts, name+".", draft, config)
 		case mechanism.OneOf:
-			variant := int(b.Window)
-			if newer {
-				w.put(name, byte(variant|64))
-			} else {
-				w.put(name, byte(variant))
-			}
+			variant := int(config.(breaker.Config).Window)
+			w.put(name, byte(variant))
 			n := -1
 			for j := range s.Parts {
 				if s.Parts[j].Variant {
@@ -177,12 +171,6 @@ func (w *planWriter) settings(list []mechanism.Setting, prefix string, draft mec
 				w.number("rate", uint64(c.Epoch))
 			}
 		default:
-			switch name {
-			case "window.forget", "slow.consecutive", "initial", "obey_retry_after", "ramp.over", "ramp.from":
-				if guards && !newer {
-					continue
-				}
-			}
 			w.value(s.Type, name, draft.Field(name), config)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/sluice-go/sluice/core/mechanisms"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/internal/randompolicy"
 	"github.com/sluice-go/sluice/internal/testenv"
@@ -20,14 +21,24 @@ import (
 )
 
 // beyond are the errors that a schema cannot find, in the words of the parser.
-var beyond = []string{
-	"less than after", "at most the window's calls", "at most the probes", "a second step of the name", "at most one permit a nanosecond",
-	"at most 53375d23h", "a nanosecond for each of the", "one for each bucket",
-	"at least the base", "at most the default max", "at most the samples", "a retry above the hedge",
-	"at least the minimum", "at most the maximum",
-	"below the chaos", "fail, throttle and ignore together", "at least by",
-	"is always refused", "each call takes a place", "less than 100%", "at most one_above", "at most 720h",
+var beyond = append([]string{
+	"a second step of the name", "at most one permit a nanosecond",
+	"at most 53375d23h", "one for each bucket",
+	"at least the base", "at most the default max", "a retry above the hedge",
+	"below the chaos", "fail, throttle and ignore together",
+	"is always refused", "at most one_above",
 	"an address or a prefix as in", "shadow or enforce", "classes that make", "of other attributes", "each name once",
+}, relations()...)
+
+// relations are the texts of the relations between settings of one mechanism.
+func relations() (texts []string) {
+	for _, row := range rows() {
+		for _, r := range mechanisms.Docs(row.Kind).Relations {
+			text, _, _ := strings.Cut(r.Says, "#")
+			texts = append(texts, text)
+		}
+	}
+	return texts
 }
 
 // TestSchemaAgrees compares parser, schema and core on random policies: the schema

@@ -17,7 +17,9 @@ const (
 	// Reserve takes permits now for use at the mark of the answer. Mark is the
 	// latest acceptable one.
 	Reserve
-	// Commit says that a permit is used: its holder does not cancel it.
+	// Commit says that a permit is used: its holder does not cancel it. No driver sends it yet; it is
+	// reserved for queues that hold a permit for a caller until it confirms. Every machine answers
+	// Done and changes nothing.
 	Commit
 	// Cancel returns a permit as if it had not been used: a breaker counts no
 	// outcome, a limiter refunds, a bulkhead frees the place.
@@ -53,7 +55,8 @@ const (
 	// of latency, a load in parts per million). Permit names the attempt that it
 	// was measured on, if there is one.
 	Observe
-	// Configure applies a new configuration to a state that Adopt has taken over.
+	// Configure applies a new configuration to a state that Inherit has taken over. No driver sends
+	// it: Inherit does all that a change of settings does today, and machines answer Done or Stale.
 	Configure
 )
 
@@ -86,9 +89,11 @@ const (
 
 // Action is what happened, packed into five words.
 type Action struct {
-	Kind     Kind
-	Outcome  Outcome
-	Priority uint8 // Acquire: 0 (lowest) to MaxPriority
+	Kind    Kind
+	Outcome Outcome
+	// Priority of an Acquire, 0 (lowest) to MaxPriority. No driver sets it yet; it is reserved for
+	// queues that serve by priority. Every machine ignores it, and traces and bytes keep it.
+	Priority uint8
 	flags    uint8
 	Cost     uint32 // permits asked for or held
 	Permit          // the permit or the ticket that the action is about
@@ -131,7 +136,8 @@ func (a Action) WithoutBlock() Action {
 // Blocks reports whether an Acquire may begin a block.
 func (a *Action) Blocks() bool { return a.flags&noBlock == 0 }
 
-// WithFlow returns an Acquire of a flow, the key of fairness among waiters.
+// WithFlow returns an Acquire of a flow, the key of fairness among waiters. No driver calls it
+// yet; it is reserved for fair queues. Every machine ignores the flow.
 func (a Action) WithFlow(flow uint64) Action {
 	a.Generation = flow
 	return a

@@ -35,7 +35,7 @@ const (
 	ReasonProbes          // half-open, and all probes have been sent; or in a ramp, and not of the share that passes
 	ReasonFull            // the queue or the bulkhead is full
 	ReasonWait            // would wait, or waited, too long
-	ReasonShed            // shed under load
+	ReasonShed            // shed under load: by a holder of cells that too many callers step at once; no machine answers it yet, reserved for shedding in queues
 	ReasonAttempts        // no attempts left
 	ReasonPushback        // the answer said not to retry
 	ReasonDeadline        // its turn, or the next attempt, would come too late for a deadline

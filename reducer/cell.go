@@ -18,7 +18,7 @@ type Cell[S any] interface {
 	Begin(s *S, now clock.Mark)
 	// Step applies an action to a state and returns the answer to its caller. It appends to out
 	// what the step does to other callers. A mark before the last one counts as the last one.
-	// The answer says whether the state changed; if not, its bytes are those of before.
+	// The answer says whether the state changed; if not, its bytes stay the same.
 	Step(s *S, action Action, now clock.Mark, out *Out) Answer
 	// Due returns when time alone will change something. Its holder asks after each step that
 	// changed the state.

@@ -79,6 +79,55 @@ func (e *ConfigErrors) Share(wrong bool, field string, found Share, allowed stri
 	}
 }
 
+// Within adds the error of a number that is less than the least one or more than the most.
+//
+//go:noinline
+func (e *ConfigErrors) Within(field string, found, least, most uint32) {
+	if found >= least && found <= most {
+		return
+	}
+	allowed := ""
+	if ErrorTexts {
+		allowed = strconv.FormatUint(uint64(least), 10) + " to " + strconv.FormatUint(uint64(most), 10)
+		if least == 0 {
+			allowed = "at most " + strconv.FormatUint(uint64(most), 10)
+		}
+	}
+	e.Count(true, field, uint64(found), allowed)
+}
+
+// Lasts adds the error of a duration that is less than the least one, which is 0 or 1.
+//
+//go:noinline
+func (e *ConfigErrors) Lasts(field string, found, least time.Duration) {
+	if found >= least {
+		return
+	}
+	allowed := "0 or more"
+	if least > 0 {
+		allowed = "more than 0"
+	}
+	e.Duration(true, field, found, allowed)
+}
+
+// PartOf adds the error of a share that is less than the least one, which is 0 or 1, or more than
+// the most, both in millionths.
+//
+//go:noinline
+func (e *ConfigErrors) PartOf(field string, found Share, least, most uint32) {
+	if n := found.Millionths(); n >= least && n <= most {
+		return
+	}
+	allowed := ""
+	if ErrorTexts {
+		allowed = "at most " + Millionths(most).String()
+		if least > 0 {
+			allowed = "more than 0% and " + allowed
+		}
+	}
+	e.Share(true, field, found, allowed)
+}
+
 // Add adds the errors that Err of other ConfigErrors returned, or one error.
 func (e *ConfigErrors) Add(err error) {
 	switch several, ok := err.(interface{ Unwrap() []error }); {
@@ -103,5 +152,5 @@ var ErrEncoding = errors.New("not a state of this machine")
 
 // ErrConfiguration is the error, beside ErrEncoding, of a decoder for a state that
 // another configuration of the mechanism made. To use such a state, decode it by a
-// machine of that configuration and Adopt it.
+// machine of that configuration and let this one Inherit it.
 var ErrConfiguration = errors.New("made under another configuration")

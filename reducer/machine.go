@@ -2,9 +2,8 @@ package reducer
 
 import "github.com/sluice-go/sluice/clock"
 
-// Machine is the contract of a machine whose states are values: a call, whose state belongs
-// to one caller. S is a state, A an action, E the effects of a step. Values makes a Machine of a
-// Cell.
+// Machine is the form of values: what package explore takes every path of. S is a state, A an
+// action, E the effects of a step. Values makes a Machine of a Cell.
 type Machine[S, A, E any] interface {
 	// Init returns the state of a mechanism that begins at now.
 	Init(now clock.Mark) S

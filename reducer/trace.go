@@ -68,34 +68,6 @@ func ParseTrace(line string) (Entry, error) {
 	return e, nil
 }
 
-// ReadTrace reads the lines of a trace. Its error begins with the number of the
-// line, as in "line 12: ...".
-func ReadTrace(src string) ([]Entry, error) {
-	var entries []Entry
-	for n := 1; src != ""; n++ {
-		var line string
-		line, src, _ = strings.Cut(src, "\n")
-		e, err := ParseTrace(line)
-		if err != nil {
-			return entries, &LineError{Line: n, Err: err}
-		}
-		entries = append(entries, e)
-	}
-	return entries, nil
-}
-
-// LineError says which line of a trace is wrong.
-type LineError struct {
-	Line int
-	Err  error
-}
-
-// Error implements error.
-func (e *LineError) Error() string { return "line " + strconv.Itoa(e.Line) + ": " + e.Err.Error() }
-
-// Unwrap returns what is wrong with the line.
-func (e *LineError) Unwrap() error { return e.Err }
-
 var traceFields = [...]string{"n", "at", "cell", "key", "action", "effects", "digest"}
 
 // field reads the value of a field and returns its bit, 0 for an unknown one.

@@ -151,64 +151,6 @@ func TestParseTrace(t *testing.T) {
 	}
 }
 
-func TestReadTrace(t *testing.T) {
-	if entries, err := reducer.ReadTrace(good + "\n" + good); len(entries) != 2 || err != nil {
-		t.Errorf("%d entries, %v", len(entries), err)
-	}
-	entries, err := reducer.ReadTrace(good + "\nbad\n" + good + "\n")
-	var line *reducer.LineError
-	if len(entries) != 1 || !errors.As(err, &line) || line.Line != 2 || !strings.HasPrefix(err.Error(), "line 2: ") || !errors.Is(err, reducer.ErrText) {
-		t.Errorf("%d entries, %v", len(entries), err)
-	}
-}
-
-// A recorded history is replayed to the same end; a changed one, or another
-// configuration, shows where it first differs.
-func TestReplay(t *testing.T) {
-	const seed = 5
-	r := rand.New(rand.NewPCG(seed, 0))
-	m, err := bulkhead.New(bulkhead.Config{Concurrent: 2, Queue: 3, Wait: 50, Lease: 30})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var lines []byte
-	state := reducer.ValuesOf(m).Init(0)
-	now := clock.Mark(0)
-	for n := range uint64(500) {
-		now += clock.Mark(r.IntN(20))
-		kinds := []reducer.Kind{reducer.Acquire, reducer.Acquire, reducer.Release, reducer.Tick, reducer.Serve, reducer.Renew}
-		a := reducer.Action{Kind: kinds[r.IntN(len(kinds))], Permit: reducer.Permit{ID: 1 + r.Uint64N(3), Generation: 1 + r.Uint64N(n+1)}}
-		e := reducer.Trace(m, &state, a, now)
-		e.N, e.Cell = n, "bulkhead"
-		lines = reducer.AppendTrace(lines, e)
-	}
-	entries, err := reducer.ReadTrace(string(lines))
-	if err != nil {
-		t.Fatal(err)
-	}
-	before := reducer.ValuesOf(m).Init(0)
-	initial := m.Encode(nil, &before)
-	end, err := reducer.Replay(m, before, entries)
-	if err != nil || !bytes.Equal(m.Encode(nil, &end), m.Encode(nil, &state)) || !bytes.Equal(m.Encode(nil, &before), initial) {
-		t.Fatalf("seed %d: replayed to another state: %v", seed, err)
-	}
-
-	var difference *reducer.Difference
-	changed := append([]reducer.Entry(nil), entries...)
-	changed[200].Digest++
-	if _, err := reducer.Replay(m, reducer.ValuesOf(m).Init(0), changed); !errors.As(err, &difference) || difference.Field != "digest" || difference.Entry.N != 200 {
-		t.Errorf("seed %d: a changed digest: %v", seed, err)
-	}
-	other, err := bulkhead.New(bulkhead.Config{Concurrent: 1, Queue: 3, Wait: 50, Lease: 30})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := reducer.Replay(other, reducer.ValuesOf(other).Init(0), entries); !errors.As(err, &difference) || difference.Field != "effects" ||
-		!strings.HasPrefix(err.Error(), "effects differ: recorded admit") || !strings.Contains(err.Error(), `"cell":"bulkhead"`) {
-		t.Errorf("seed %d: another configuration: %v", seed, err)
-	}
-}
-
 // The digest is FNV-1a: that of the empty bulkhead's encoding without the digest of
 // its configuration, checked against the standard library's.
 func TestDigest(t *testing.T) {

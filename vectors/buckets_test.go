@@ -6,8 +6,11 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/planwire"
 	"github.com/sluice-go/sluice/reducer"
 	"github.com/sluice-go/sluice/wasm/abi"
 )
@@ -20,9 +23,9 @@ func TestTokenBuckets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	configs := map[string][4]float64{
-		"token bucket":                           {0, 50, 60_000, 10},
-		"token bucket, three in ten nanoseconds": {0, 3, 1e-5, 4},
+	configs := map[string]limiter.Config{
+		"token bucket":                           {Count: 50, Period: time.Minute, Burst: 10},
+		"token bucket, three in ten nanoseconds": {Count: 3, Period: 10, Burst: 4},
 	}
 	replayed := 0
 	for _, s := range f.Suites {
@@ -33,8 +36,10 @@ func TestTokenBuckets(t *testing.T) {
 		}
 		replayed++
 		b := &bucketed{Instance: Native(), t: t}
-		copy(b.m.Slots.Config[:], config[:])
-		b.maker = b.m.Limiter()
+		v := planwire.Writer(nil)
+		limiter.Plan(&config, &v)
+		b.must(b.m.Reserve(uint32(len(v.Bytes()))))
+		b.maker = b.must(b.m.Limiter(uint32(copy(b.m.Buffer, v.Bytes()))))
 		if err := (&File{Suites: []Suite{s}}).Replay(b); err != nil {
 			t.Fatalf("%s: %v", s.Name, err)
 		}

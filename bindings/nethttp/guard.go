@@ -64,10 +64,11 @@ func (v *view) fill(plan *pipeline.Plan) {
 		row := mechanisms.Row(plan.Kind(i))
 		v.timed = v.timed || row.Traits.Has(mechanism.Cuts)
 		v.holds = v.holds || row.Traits.Has(mechanism.Holds)
-		if row.Slow == nil {
+		slow := mechanisms.Facts(plan.Kind(i)).Slow
+		if slow == nil {
 			continue
 		}
-		if over := row.Slow(plan.Settings(i).Config); over > 0 && (v.slow == 0 || over < v.slow) {
+		if over := slow(plan.Settings(i).Config); over > 0 && (v.slow == 0 || over < v.slow) {
 			v.slow = over
 		}
 	}

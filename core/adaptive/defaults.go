@@ -16,7 +16,7 @@ const (
 // initial limit lies between the bounds. A call without the attribute that has its cost
 // takes one place.
 func (c Config) WithDefaults() Config {
-	c.fill()
+	c = c.filled()
 	if c.Maximum == 0 {
 		c.Maximum = max(DefaultMaximum, c.Minimum, c.Initial)
 	}

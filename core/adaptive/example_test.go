@@ -17,7 +17,8 @@ func Example() {
 		return
 	}
 	var out reducer.Out
-	state := reducer.ValuesOf(machine).Init(0)
+	var state adaptive.State
+	machine.Begin(&state, 0)
 	took := 200 * time.Millisecond
 	for i := range 8 {
 		if i == 3 {

@@ -82,7 +82,7 @@ func TestRecovers(t *testing.T) {
 func TestEncodedSize(t *testing.T) {
 	m := made(t, adaptive.Config{}.WithDefaults())
 	state := reducer.ValuesOf(m).Init(clock.Mark(time.Hour))
-	fresh := len(reducer.ValuesOf(m).AppendState(nil, state))
+	fresh := len(m.Encode(nil, &state))
 	if fresh > 40 {
 		t.Errorf("a new one takes %d bytes", fresh)
 	}
@@ -91,14 +91,14 @@ func TestEncodedSize(t *testing.T) {
 		p, _ := m.Enter(&state, 1, 0, clock.Mark(3*time.Hour), clock.Mark(2*time.Hour))
 		held = append(held, p)
 	}
-	if n := len(reducer.ValuesOf(m).AppendState(nil, state)); n > fresh+16+20*5 {
+	if n := len(m.Encode(nil, &state)); n > fresh+16+20*5 {
 		t.Errorf("20 places take %d bytes, none %d", n, fresh)
 	}
 	for _, p := range held {
 		m.Step(&state, reducer.Action{Kind: reducer.Record, Outcome: reducer.Timeout, Permit: p}, clock.Mark(3*time.Hour), nil)
 	}
 	m.Recall(&state)
-	if n := len(reducer.ValuesOf(m).AppendState(nil, state)); m.Held(&state) || n > fresh+24 {
+	if n := len(m.Encode(nil, &state)); m.Held(&state) || n > fresh+24 {
 		t.Errorf("empty again it takes %d bytes, a new one %d", n, fresh)
 	}
 }
@@ -150,7 +150,7 @@ func TestOtherConfiguration(t *testing.T) {
 	c.Maximum = 10
 	c.Initial = 10
 	next := made(t, c)
-	if _, err := reducer.ValuesOf(next).DecodeState(reducer.ValuesOf(m).AppendState(nil, state)); err == nil {
+	if _, err := reducer.ValuesOf(next).DecodeState(m.Encode(nil, &state)); err == nil {
 		t.Error("a limit of 20 is read where 10 is the most")
 	}
 	if s := reducer.ValuesOf(next).Adopt(reducer.ValuesOf(m).Clone(state), m, 0, nil); s.Limit != 10 || !next.Held(&s) {

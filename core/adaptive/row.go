@@ -22,9 +22,15 @@ func Row() *mechanism.Row {
 		Form:     "a map of settings",
 		Settings: settings(),
 		New:      func() mechanism.Draft { return &draft{} },
-		Reasons:  []reducer.Reason{reducer.ReasonFull},
-		Lease:    func(c mechanism.Config) time.Duration { return c.(Config).Lease },
-		Envoy:    "the filter adaptive_concurrency of Envoy adapts a limit of concurrent requests",
+	}
+}
+
+// Facts are what programs that run the mechanism need to know.
+func Facts() *mechanism.Facts {
+	return &mechanism.Facts{
+		Reasons: []reducer.Reason{reducer.ReasonFull},
+		Lease:   func(c mechanism.Config) time.Duration { return c.(Config).Lease },
+		Envoy:   "the filter adaptive_concurrency of Envoy adapts a limit of concurrent requests",
 	}
 }
 

@@ -101,8 +101,8 @@ const (
 	DefaultOverShare = 600000 // millionths
 )
 
-// fill sets the defaults of the row that depend on no other value.
-func (c *Config) fill() {
+// filled returns the configuration with the defaults of the row that depend on no other value.
+func (c Config) filled() Config {
 	if c.Minimum == 0 {
 		c.Minimum = DefaultMinimum
 	}
@@ -118,20 +118,20 @@ func (c *Config) fill() {
 	if c.Over == 0 && !c.OverShare.Positive() {
 		c.OverShare = reducer.Millionths(DefaultOverShare)
 	}
+	return c
 }
 
 // check adds what is wrong with the ranges of the settings, and where nothing is, with the
 // relations between them.
 func (c *Config) check(e *reducer.ConfigErrors) {
-	e.Count(c.Initial == 0 || c.Initial > 10000, "initial", uint64(c.Initial), "1 to 10000")
-	e.Count(c.Minimum == 0 || c.Minimum > 10000, "minimum", uint64(c.Minimum), "1 to 10000")
-	e.Count(c.Maximum == 0 || c.Maximum > 10000, "maximum", uint64(c.Maximum), "1 to 10000")
-	e.Count(c.Increase == 0 || c.Increase > 100, "increase", uint64(c.Increase), "1 to 100")
-	e.Share(!c.Decrease.Positive() || c.Decrease.Millionths() > 1000000, "decrease", c.Decrease, "more than 0% and at most 100%")
-	e.Share(!c.Tolerance.Positive() || c.Tolerance.Millionths() > 500000, "tolerance", c.Tolerance, "more than 0% and at most 50%")
+	e.Within("minimum", c.Minimum, 1, 10000)
+	e.Within("maximum", c.Maximum, 1, 10000)
+	e.Within("increase", c.Increase, 1, 100)
+	e.PartOf("decrease", c.Decrease, 1, 1000000)
+	e.PartOf("tolerance", c.Tolerance, 1, 500000)
 	e.Duration(c.Over < 0 || (c.Over > 0) == c.OverShare.Positive(), "over", c.Over, "more than 0, or a share in its place")
-	e.Share(c.OverShare.Millionths() > 1000000, "over", c.OverShare, "at most 100%")
-	e.Duration(c.Lease < 0, "lease", c.Lease, "0 or more")
+	e.PartOf("over", c.OverShare, 0, 1000000)
+	e.Lasts("lease", c.Lease, 0)
 	if len(*e) > 0 {
 		return
 	}

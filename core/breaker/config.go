@@ -86,8 +86,8 @@ type Config struct {
 	RampFrom reducer.Share
 }
 
-// validate returns every error of the configuration.
-func (c *Config) validate() error {
+// validate returns every error of the configuration, and the backoff of one without errors.
+func (c *Config) validate() (open *backoff.Machine, err error) {
 	var e reducer.ConfigErrors
 	c.checkWindow(&e)
 	e.Duration(c.SlowOver == 0 && (c.SlowRate.Positive() || c.SlowConsecutive > 0), "slow.over", 0, "more than 0 beside slow.rate and slow.consecutive")
@@ -97,12 +97,11 @@ func (c *Config) validate() error {
 	e.Duration(c.Open.Kind == backoff.None, "open", c.Open.Base, "a duration or a backoff")
 	e.Duration(listed, "open", 0, "delays of more than 0")
 	if c.Open.Kind != backoff.None && !listed {
-		_, err := backoff.New(c.Open)
+		open, err = backoff.New(c.Open)
 		e.Add(err)
 	}
-	e.Share(c.RampOver > 0 && !c.RampFrom.Positive(), "ramp.from", c.RampFrom, "more than 0% and less than 100%")
-	e.Share(c.RampOver == 0 && c.RampFrom.Positive(), "ramp.from", c.RampFrom, "nothing without ramp.over")
-	return e.Err()
+	e.Share((c.RampOver > 0) != c.RampFrom.Positive(), "ramp.from", c.RampFrom, "more than 0% and less than 100% beside ramp.over, nothing without it")
+	return open, e.Err()
 }
 
 // checkWindow adds what is wrong beside the kind of the window.
@@ -110,20 +109,14 @@ func (c *Config) checkWindow(e *reducer.ConfigErrors) {
 	e.Duration(c.Window != Consecutive && c.Forget != 0, "window.forget", c.Forget, "nothing without window.consecutive")
 	switch c.Window {
 	case Calls, Time:
-		e.Count(c.Minimum == 0, "minimum", uint64(c.Minimum), "1 to 10000")
-		e.Share(!c.FailureRate.Positive(), "failure_rate", c.FailureRate, "more than 0% and at most 100%")
+		e.Within("minimum", c.Minimum, 1, MaxCalls)
+		e.PartOf("failure_rate", c.FailureRate, 1, reducer.Whole)
 	case Consecutive:
 		const without = "nothing beside window.consecutive"
 		e.Count(c.Minimum != 0, "minimum", uint64(c.Minimum), without)
 		e.Share(c.FailureRate.Positive(), "failure_rate", c.FailureRate, without)
 		e.Share(c.SlowRate.Positive(), "slow.rate", c.SlowRate, without)
 	}
-}
-
-// extended reports whether a setting is used that the plan bytes and numbers of an older
-// configuration do not have.
-func (c *Config) extended() bool {
-	return c.Forget > 0 || c.SlowConsecutive > 0 || c.Initial != Closed || c.ObeyRetryAfter > 0 || c.RampOver > 0
 }
 
 // sameWindow reports whether outcomes counted under one configuration mean the
@@ -170,14 +163,14 @@ func declared() []mechanism.Doc {
 			Smaller: "only failures that follow each other quickly open it",
 		},
 		{
-			Name: "minimum", Is: mechanism.Setting{Type: mechanism.Count, Least: 1, Most: MaxCalls}, Field: "Minimum",
+			Name: "minimum", Is: mechanism.Setting{Type: mechanism.Count, Least: 1, Most: MaxCalls}, Field: "Minimum", ByHand: true,
 			Effect: mechanism.Looser, Note: "not beside `consecutive`", Range: "1 to 10,000, at most the window's `calls`", Default: "the lesser of 100 and the window's `calls`; 100 beside `time`", Example: "minimum: 20",
 			Meaning: "outcomes that the window must hold before the rates count",
 			Larger:  "few calls never open the breaker",
 			Smaller: "a few failures open it",
 		},
 		{
-			Name: "failure_rate", Is: mechanism.Setting{Type: mechanism.Share}, Field: "FailureRate", Depends: true,
+			Name: "failure_rate", Is: mechanism.Setting{Type: mechanism.Share}, Field: "FailureRate", ByHand: true, Depends: true,
 			Effect: mechanism.Looser, Note: "not beside `consecutive`", Value: `"50%"`, Example: "failure_rate: 30%",
 			Meaning: "opens when this share of the outcomes are failures",
 			Larger:  "tolerates more failures",

@@ -20,7 +20,7 @@ const (
 // of zeros that are no legal values. A window of consecutive failures has no
 // default count, and no minimum and rate.
 func (c Config) WithDefaults() Config {
-	c.fill()
+	c = c.filled()
 	if c.Open == (backoff.Config{}) {
 		c.Open = backoff.Config{Kind: backoff.Constant, Base: DefaultOpen}
 	}

@@ -23,7 +23,8 @@ func Example() {
 		return
 	}
 	var now clock.Virtual
-	state := reducer.ValuesOf(machine).Init(now.Now())
+	var state breaker.State
+	machine.Begin(&state, now.Now())
 	call := func(outcome reducer.Outcome) {
 		var out reducer.Out
 		answer := machine.Step(&state, reducer.Action{Kind: reducer.Acquire}, now.Now(), &out)

@@ -23,10 +23,7 @@ var _ reducer.Cell[State] = (*Machine)(nil)
 
 // New validates the configuration.
 func New(c Config) (*Machine, error) {
-	if err := c.validate(); err != nil {
-		return nil, err
-	}
-	delay, err := backoff.New(c.Open)
+	delay, err := c.validate()
 	if err != nil {
 		return nil, err
 	}

@@ -21,8 +21,14 @@ func Row() *mechanism.Row {
 		Form:     "a map of settings; {} takes every default",
 		Settings: settings(),
 		New:      func() mechanism.Draft { return &draft{} },
-		Reasons:  []reducer.Reason{reducer.ReasonOpen, reducer.ReasonProbes},
-		Slow:     func(c mechanism.Config) time.Duration { return c.(Config).SlowOver },
+	}
+}
+
+// Facts are what programs that run the mechanism need to know.
+func Facts() *mechanism.Facts {
+	return &mechanism.Facts{
+		Reasons: []reducer.Reason{reducer.ReasonOpen, reducer.ReasonProbes},
+		Slow:    func(c mechanism.Config) time.Duration { return c.(Config).SlowOver },
 	}
 }
 

@@ -3,7 +3,9 @@
 package breaker
 
 import (
+	"github.com/sluice-go/sluice/core/backoff"
 	"github.com/sluice-go/sluice/core/mechanism"
+	"github.com/sluice-go/sluice/core/planwire"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -101,20 +103,51 @@ func (d *draft) compare(g mechanism.Given) {
 	}
 }
 
+// Plan codes the settings for plan bytes, in the order of the row.
+func Plan(c *Config, v *planwire.Coder) {
+	switch v.Word("window", (*uint8)(&c.Window)); c.Window {
+	case 0:
+		v.Count("window.calls", &c.Count)
+	case 1:
+		v.Duration("window.time", &c.Span)
+		v.Count("window.buckets", &c.Count)
+	case 2:
+		v.Count("window.consecutive", &c.Count)
+		v.Duration("window.forget", &c.Forget)
+	default:
+		v.Refuse("window")
+	}
+	v.Count("minimum", &c.Minimum)
+	v.Share("failure_rate", &c.FailureRate)
+	v.Duration("slow.over", &c.SlowOver)
+	v.Share("slow.rate", &c.SlowRate)
+	v.Count("slow.consecutive", &c.SlowConsecutive)
+	backoff.Plan(&c.Open, v, "open")
+	backoff.PlanJitter(&c.Open, v, "open")
+	v.Count("probes", &c.Probes)
+	v.Count("successes", &c.Successes)
+	v.Duration("half_open_max", &c.HalfOpenMax)
+	v.Word("initial", (*uint8)(&c.Initial))
+	v.Duration("obey_retry_after", &c.ObeyRetryAfter)
+	v.Duration("ramp.over", &c.RampOver)
+	v.Share("ramp.from", &c.RampFrom)
+}
+
 // The defaults of the row that depend on no other value.
 const (
 	DefaultProbes   = 10
 	DefaultRampFrom = 100000 // millionths
 )
 
-// fill sets the defaults of the row that depend on no other value.
-func (c *Config) fill() {
+// filled returns the configuration with the defaults of the row that depend on no other value.
+func (c Config) filled() Config {
 	if c.Probes == 0 {
 		c.Probes = DefaultProbes
 	}
 	if c.RampOver != 0 && !c.RampFrom.Positive() {
 		c.RampFrom = reducer.Millionths(DefaultRampFrom)
 	}
+	return c
 }
 
 // check adds what is wrong with the ranges of the settings, and where nothing is, with the
@@ -122,28 +155,25 @@ func (c *Config) fill() {
 func (c *Config) check(e *reducer.ConfigErrors) {
 	switch c.Window {
 	case 0:
-		e.Count(c.Count == 0 || c.Count > 10000, "window.calls", uint64(c.Count), "1 to 10000")
+		e.Within("window.calls", c.Count, 1, 10000)
 	case 1:
-		e.Duration(c.Span <= 0, "window.time", c.Span, "more than 0")
-		e.Count(c.Count == 0 || c.Count > 1000, "window.buckets", uint64(c.Count), "1 to 1000")
+		e.Lasts("window.time", c.Span, 1)
+		e.Within("window.buckets", c.Count, 1, 1000)
 	case 2:
-		e.Count(c.Count == 0 || c.Count > 10000, "window.consecutive", uint64(c.Count), "1 to 10000")
-		e.Duration(c.Forget < 0, "window.forget", c.Forget, "0 or more")
+		e.Within("window.consecutive", c.Count, 1, 10000)
+		e.Lasts("window.forget", c.Forget, 0)
 	default:
 		e.Count(true, "window", uint64(c.Window), "one of {calls: n}, {time: d, buckets: n} or {consecutive: n, forget: d}")
 	}
-	e.Count(c.Minimum > 10000, "minimum", uint64(c.Minimum), "at most 10000")
-	e.Share(c.FailureRate.Millionths() > 1000000, "failure_rate", c.FailureRate, "at most 100%")
-	e.Duration(c.SlowOver < 0, "slow.over", c.SlowOver, "0 or more")
-	e.Share(c.SlowRate.Millionths() > 1000000, "slow.rate", c.SlowRate, "at most 100%")
-	e.Count(c.SlowConsecutive > 10000, "slow.consecutive", uint64(c.SlowConsecutive), "at most 10000")
-	e.Count(c.Probes == 0 || c.Probes > 1000, "probes", uint64(c.Probes), "1 to 1000")
-	e.Count(c.Successes > 1000, "successes", uint64(c.Successes), "at most 1000")
-	e.Duration(c.HalfOpenMax < 0, "half_open_max", c.HalfOpenMax, "0 or more")
+	e.Lasts("slow.over", c.SlowOver, 0)
+	e.PartOf("slow.rate", c.SlowRate, 0, 1000000)
+	e.Within("slow.consecutive", c.SlowConsecutive, 0, 10000)
+	e.Within("probes", c.Probes, 1, 1000)
+	e.Lasts("half_open_max", c.HalfOpenMax, 0)
 	e.Count(c.Initial > 5, "initial", uint64(c.Initial), "closed, open, half-open, forced-open, forced-closed or metrics-only")
-	e.Duration(c.ObeyRetryAfter < 0, "obey_retry_after", c.ObeyRetryAfter, "0 or more")
-	e.Duration(c.RampOver < 0, "ramp.over", c.RampOver, "0 or more")
-	e.Share(c.RampFrom.Millionths() >= 1000000, "ramp.from", c.RampFrom, "less than 100%")
+	e.Lasts("obey_retry_after", c.ObeyRetryAfter, 0)
+	e.Lasts("ramp.over", c.RampOver, 0)
+	e.Share(c.RampFrom.Millionths() >= 1000000, "ramp.from", c.RampFrom, "more than 0% and less than 100%")
 	if len(*e) > 0 {
 		return
 	}

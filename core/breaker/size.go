@@ -7,7 +7,7 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// MaxSize implements cell.Machine. It holds where each probe is sent at a mark of its
+// MaxSize implements reducer.Cell. It holds where each probe is sent at a mark of its
 // own: a probe takes up to two bytes more where others were sent at its mark, for its
 // number among them.
 func (m *Machine) MaxSize() int {

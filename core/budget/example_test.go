@@ -15,13 +15,14 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	state := reducer.ValuesOf(machine).Init(0)
+	values := reducer.ValuesOf(machine)
+	state := values.Init(0)
 	for range 5 {
-		state, _ = reducer.ValuesOf(machine).Reduce(state, reducer.Action{Kind: reducer.Record}, 0)
+		state, _ = values.Reduce(state, reducer.Action{Kind: reducer.Record}, 0)
 	}
 	for range 2 {
 		var effects reducer.Effects
-		state, effects = reducer.ValuesOf(machine).Reduce(state, reducer.Action{Kind: reducer.Acquire}, 0)
+		state, effects = values.Reduce(state, reducer.Action{Kind: reducer.Acquire}, 0)
 		fmt.Println(effects.Answer.Verdict)
 	}
 	// Output:

@@ -21,7 +21,7 @@ func TestEncodedSize(t *testing.T) {
 	}
 	fits := func(s budget.State, most int) {
 		t.Helper()
-		if n := len(reducer.ValuesOf(m).AppendState(nil, s)); n > most {
+		if n := len(m.Encode(nil, &s)); n > most {
 			t.Errorf("%+v takes %d bytes, at most %d were promised", s, n, most)
 		}
 	}
@@ -55,7 +55,7 @@ func TestOtherWindow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := reducer.ValuesOf(next).DecodeState(reducer.ValuesOf(m).AppendState(nil, s)); !errors.Is(err, reducer.ErrConfiguration) {
+	if _, err := reducer.ValuesOf(next).DecodeState(m.Encode(nil, &s)); !errors.Is(err, reducer.ErrConfiguration) {
 		t.Errorf("another window: %v", err)
 	}
 	if a := reducer.ValuesOf(next).Adopt(s, m, 9, nil); a.Origin != 7 || a.Buckets != (budget.State{}).Buckets || next.Check(&a) != nil {

@@ -17,7 +17,8 @@ func Example() {
 		return
 	}
 	var out reducer.Out
-	state := reducer.ValuesOf(machine).Init(0)
+	var state bulkhead.State
+	machine.Begin(&state, 0)
 	ask := func(caller uint64) reducer.Answer {
 		answer := machine.Step(&state, reducer.Action{Kind: reducer.Acquire, Permit: reducer.Permit{ID: caller}}, 0, &out)
 		fmt.Println("call", caller, answer.Verdict)

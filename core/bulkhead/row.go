@@ -23,7 +23,13 @@ func Row() *mechanism.Row {
 		Form:     "a number of places as in 5, or a map of settings",
 		Settings: settings(),
 		New:      func() mechanism.Draft { return &draft{} },
-		Reasons:  []reducer.Reason{reducer.ReasonFull},
+	}
+}
+
+// Facts are what programs that run the mechanism need to know.
+func Facts() *mechanism.Facts {
+	return &mechanism.Facts{
+		Reasons: []reducer.Reason{reducer.ReasonFull},
 		Queue: func(c mechanism.Config) mechanism.Queue {
 			b := c.(Config)
 			return mechanism.Queue{Places: b.Queue, Wait: b.Wait, Newest: b.Order == limiter.Newest}

@@ -70,11 +70,11 @@ func Plan(c *Config, v *planwire.Coder) {
 // check adds what is wrong with the ranges of the settings, and where nothing is, with the
 // relations between them.
 func (c *Config) check(e *reducer.ConfigErrors) {
-	e.Count(c.Concurrent == 0 || c.Concurrent > 1000000, "concurrent", uint64(c.Concurrent), "1 to 1000000")
-	e.Count(c.Queue > 10000, "queue", uint64(c.Queue), "at most 10000")
-	e.Duration(c.Wait < 0, "wait", c.Wait, "0 or more")
+	e.Within("concurrent", c.Concurrent, 1, 1000000)
+	e.Within("queue", c.Queue, 0, 10000)
+	e.Lasts("wait", c.Wait, 0)
 	e.Count(c.Order > 1, "order", uint64(c.Order), "oldest or newest")
-	e.Duration(c.Lease < 0, "lease", c.Lease, "0 or more")
+	e.Lasts("lease", c.Lease, 0)
 	if len(*e) > 0 {
 		return
 	}

@@ -58,7 +58,7 @@ func TestSharedAllocations(t *testing.T) {
 	}); n > 0 {
 		t.Errorf("steps allocate %v times", n)
 	}
-	src := reducer.ValuesOf(m).AppendState(nil, s)
+	src := m.Encode(nil, &s)
 	dst := make([]byte, 0, len(src))
 	if n := testing.AllocsPerRun(100, func() {
 		var again bulkhead.SharedState
@@ -95,7 +95,7 @@ func TestSharedEpochsWrap(t *testing.T) {
 		}
 		all = append(all, p)
 	}
-	again, err := reducer.ValuesOf(m).DecodeState(reducer.ValuesOf(m).AppendState(nil, s))
+	again, err := reducer.ValuesOf(m).DecodeState(m.Encode(nil, &s))
 	if err != nil || m.Check(&again) != nil {
 		t.Fatal(err, m.Check(&again))
 	}

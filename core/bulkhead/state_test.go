@@ -20,24 +20,24 @@ func TestEncodedSizeShrinks(t *testing.T) {
 	}
 	var out reducer.Out
 	state := reducer.ValuesOf(m).Init(0)
-	fresh := len(reducer.ValuesOf(m).AppendState(nil, state))
+	fresh := len(m.Encode(nil, &state))
 	var held []reducer.Permit
 	for id := range uint64(1_000) {
 		a := m.Step(&state, reducer.Action{Kind: reducer.Acquire, Permit: reducer.Permit{ID: id}}, clock.Mark(id), &out)
 		held = append(held, a.Permit)
 	}
-	if n := len(reducer.ValuesOf(m).AppendState(nil, state)); n > fresh+1_000*9 {
+	if n := len(m.Encode(nil, &state)); n > fresh+1_000*9 {
 		t.Errorf("1000 places take %d bytes", n)
 	}
 	last := held[999]
 	for _, p := range held[:999] {
 		m.Step(&state, reducer.Action{Kind: reducer.Release, Permit: p}, 2_000, &out)
 	}
-	if n := len(reducer.ValuesOf(m).AppendState(nil, state)); n > fresh+2+16 {
+	if n := len(m.Encode(nil, &state)); n > fresh+2+16 {
 		t.Errorf("one place takes %d bytes, none %d", n, fresh)
 	}
 	m.Step(&state, reducer.Action{Kind: reducer.Release, Permit: last}, 2_000, &out)
-	if n := len(reducer.ValuesOf(m).AppendState(nil, state)); n > fresh+2 {
+	if n := len(m.Encode(nil, &state)); n > fresh+2 {
 		t.Errorf("empty again it takes %d bytes, a new one %d", n, fresh)
 	}
 }
@@ -60,7 +60,7 @@ func TestSlotsFollowFromHolders(t *testing.T) {
 		state := reducer.ValuesOf(m).Init(0)
 		held := map[uint64]reducer.Permit{} // by slot
 		for now := range clock.Mark(200) {
-			decoded, err := reducer.ValuesOf(m).DecodeState(reducer.ValuesOf(m).AppendState(nil, state))
+			decoded, err := reducer.ValuesOf(m).DecodeState(m.Encode(nil, &state))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -70,7 +70,7 @@ func TestSlotsFollowFromHolders(t *testing.T) {
 			}
 			out = out[:0]
 			answer := m.Step(&state, a, now, &out)
-			if again := m.Step(&decoded, a, now, &out); again != answer || !bytes.Equal(reducer.ValuesOf(m).AppendState(nil, state), reducer.ValuesOf(m).AppendState(nil, decoded)) {
+			if again := m.Step(&decoded, a, now, &out); again != answer || !bytes.Equal(m.Encode(nil, &state), m.Encode(nil, &decoded)) {
 				t.Fatalf("seed %d, case %d: %v of a decoded state, else %v", seed, n, again, answer)
 			}
 			for _, e := range out[:len(out)/2] {

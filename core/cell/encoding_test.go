@@ -128,12 +128,12 @@ func oneForm[S any](t *testing.T, name string, m reducer.Cell[S], sound func(S) 
 				now = now.Add(time.Duration(r.IntN(5)))
 				s = anything(m, s, r, now)
 			}
-			src := reducer.ValuesOf(m).AppendState(nil, s)
+			src := m.Encode(nil, &s)
 			for i, other := range [...]S{reducer.ValuesOf(m).Clone(s), reducer.ValuesOf(m).Shift(s, 3)} {
 				for range 8 {
 					m.Step(&other, some(r, now), now, new(reducer.Out))
 				}
-				if again := reducer.ValuesOf(m).AppendState(nil, s); !bytes.Equal(again, src) {
+				if again := m.Encode(nil, &s); !bytes.Equal(again, src) {
 					t.Fatalf("seed %d: steps of %s changed %x to %x", seed, [...]string{"a clone", "a shifted state"}[i], src, again)
 				}
 			}
@@ -159,7 +159,7 @@ func oneForm[S any](t *testing.T, name string, m reducer.Cell[S], sound func(S) 
 						continue
 					}
 					damaged++
-					if again := reducer.ValuesOf(m).AppendState(nil, got); !bytes.Equal(again, bad) {
+					if again := m.Encode(nil, &got); !bytes.Equal(again, bad) {
 						t.Fatalf("seed %d: %x is read and written as %x (%s)", seed, bad, again, m.AppendText(nil, &got, now))
 					}
 					if err := m.Check(&got); err != nil || !sound(got) {

@@ -19,8 +19,14 @@ func Row() *mechanism.Row {
 		Form:      "a map of fail, throttle, ignore and slow",
 		Settings:  settings(),
 		New:       func() mechanism.Draft { return &draft{} },
-		Envoy:     "the filter fault of Envoy injects delays and aborts",
 		Stateless: func(mechanism.Config) string { return "on a chaos, which keeps no state" },
+	}
+}
+
+// Facts are what programs that run the mechanism need to know.
+func Facts() *mechanism.Facts {
+	return &mechanism.Facts{
+		Envoy: "the filter fault of Envoy injects delays and aborts",
 	}
 }
 

@@ -72,10 +72,10 @@ func Plan(c *Config, v *planwire.Coder) {
 // check adds what is wrong with the ranges of the settings, and where nothing is, with the
 // relations between them.
 func (c *Config) check(e *reducer.ConfigErrors) {
-	e.Duration(c.RetryAfter < 0, "throttle.retry_after", c.RetryAfter, "0 or more")
-	e.Share(c.Slow.Millionths() > 1000000, "slow.rate", c.Slow, "at most 100%")
-	e.Duration(c.By < 0, "slow.by", c.By, "0 or more")
-	e.Duration(c.To < 0, "slow.to", c.To, "0 or more")
+	e.Lasts("throttle.retry_after", c.RetryAfter, 0)
+	e.PartOf("slow.rate", c.Slow, 0, 1000000)
+	e.Lasts("slow.by", c.By, 0)
+	e.Lasts("slow.to", c.To, 0)
 	if len(*e) > 0 {
 		return
 	}

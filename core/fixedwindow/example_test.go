@@ -18,10 +18,11 @@ func Example() {
 		return
 	}
 	now := clock.Mark(3 * time.Second)
-	state := reducer.ValuesOf(window).Init(now)
+	values := reducer.ValuesOf(window)
+	state := values.Init(now)
 	for range 4 {
 		var effects reducer.Effects
-		state, effects = reducer.ValuesOf(window).Reduce(state, reducer.Action{Kind: reducer.Acquire, Cost: 1}, now)
+		state, effects = values.Reduce(state, reducer.Action{Kind: reducer.Acquire, Cost: 1}, now)
 		fmt.Printf("%v %v, %s\n", now, effects.Answer.Verdict, window.AppendText(nil, &state, now))
 		now = now.Add(5 * time.Second)
 	}
@@ -45,10 +46,11 @@ func Example_calendar() {
 		fmt.Println(err)
 		return
 	}
-	state := reducer.ValuesOf(window).Init(0)
+	values := reducer.ValuesOf(window)
+	state := values.Init(0)
 	for _, now := range []clock.Mark{0, clock.Mark(time.Hour), clock.Mark(90 * time.Minute), clock.Mark(24*time.Hour + 30*time.Minute)} {
 		var effects reducer.Effects
-		state, effects = reducer.ValuesOf(window).Reduce(state, reducer.Action{Kind: reducer.Acquire, Cost: 2}, now)
+		state, effects = values.Reduce(state, reducer.Action{Kind: reducer.Acquire, Cost: 2}, now)
 		at := began.Add(time.Duration(now)).UTC()
 		fmt.Printf("%s %v, %s\n", at.Format("Jan _2 15:04 MST"), effects.Answer.Verdict, window.AppendText(nil, &state, now))
 	}

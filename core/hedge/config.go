@@ -52,7 +52,7 @@ type Config struct {
 // WithDefaults returns the configuration with the defaults of a document in place
 // of zeros that are no legal values. After has no default.
 func (c Config) WithDefaults() Config {
-	c.fill()
+	c = c.filled()
 	if c.Percentile.Positive() {
 		if c.Samples == 0 {
 			c.Samples = DefaultSamples

@@ -18,13 +18,19 @@ func Row() *mechanism.Row {
 		Below:    mechanism.Retry,
 		Settings: settings(),
 		New:      func() mechanism.Draft { return &draft{} },
-		Envoy:    "hedge_policy of an Envoy route hedges requests",
 		Stateless: func(c mechanism.Config) string {
 			if h := c.(Config); h.Budgeted || h.Percentile.Positive() {
 				return ""
 			}
 			return "on a hedge without a percentile or a budget, which keeps no state"
 		},
+	}
+}
+
+// Facts are what programs that run the mechanism need to know.
+func Facts() *mechanism.Facts {
+	return &mechanism.Facts{
+		Envoy: "hedge_policy of an Envoy route hedges requests",
 	}
 }
 

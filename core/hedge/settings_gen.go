@@ -71,19 +71,19 @@ const (
 	DefaultMax = 1
 )
 
-// fill sets the defaults of the row that depend on no other value.
-func (c *Config) fill() {
+// filled returns the configuration with the defaults of the row that depend on no other value.
+func (c Config) filled() Config {
 	if c.Max == 0 {
 		c.Max = DefaultMax
 	}
+	return c
 }
 
 // check adds what is wrong with the ranges of the settings, and where nothing is, with the
 // relations between them.
 func (c *Config) check(e *reducer.ConfigErrors) {
-	e.Count(c.Max > 10, "max", uint64(c.Max), "at most 10")
-	e.Count(c.Samples > 10000, "samples", uint64(c.Samples), "at most 10000")
-	e.Count(c.Minimum > 10000, "minimum", uint64(c.Minimum), "at most 10000")
+	e.Within("max", c.Max, 0, 10)
+	e.Within("samples", c.Samples, 0, 10000)
 	if len(*e) > 0 {
 		return
 	}

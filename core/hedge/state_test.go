@@ -37,9 +37,9 @@ func TestDelayIsTheNearestRank(t *testing.T) {
 		var all []observed
 		for range 40 {
 			x := observed{took: r.IntN(9), cut: n%2 == 1 && r.IntN(3) == 0}
-			before, old := reducer.ValuesOf(m).AppendState(nil, s), s
+			before, old := m.Encode(nil, &s), s
 			next, effects := reducer.ValuesOf(m).Reduce(s, x.action(), 5)
-			if !effects.Answer.Changed || !bytes.Equal(before, reducer.ValuesOf(m).AppendState(nil, old)) {
+			if !effects.Answer.Changed || !bytes.Equal(before, m.Encode(nil, &old)) {
 				t.Fatal("a step changed the state before it, or says that it changed nothing")
 			}
 			s, all = next, append(all, x)
@@ -52,8 +52,8 @@ func TestDelayIsTheNearestRank(t *testing.T) {
 			if got, ok := answer.Delay(); ok != known || got != time.Duration(want) || answer.Changed {
 				t.Fatalf("seed %d, case %d: delay %v %v of %v, want %v %v", seed, n, got, ok, last, want, known)
 			}
-			restored, err := reducer.ValuesOf(m).DecodeState(reducer.ValuesOf(m).AppendState(nil, s))
-			if err != nil || m.Check(&restored) != nil || !bytes.Equal(reducer.ValuesOf(m).AppendState(nil, restored), reducer.ValuesOf(m).AppendState(nil, s)) {
+			restored, err := reducer.ValuesOf(m).DecodeState(m.Encode(nil, &s))
+			if err != nil || m.Check(&restored) != nil || !bytes.Equal(m.Encode(nil, &restored), m.Encode(nil, &s)) {
 				t.Fatalf("seed %d, case %d: restored %v, %v", seed, n, restored, err)
 			}
 		}
@@ -170,7 +170,7 @@ func TestAdopt(t *testing.T) {
 	if got := text(wide, s); got != "durations 4 delay 8ns" {
 		t.Errorf("at first %q", got)
 	}
-	if _, err := reducer.ValuesOf(narrow).DecodeState(reducer.ValuesOf(wide).AppendState(nil, s)); !errors.Is(err, reducer.ErrConfiguration) {
+	if _, err := reducer.ValuesOf(narrow).DecodeState(wide.Encode(nil, &s)); !errors.Is(err, reducer.ErrConfiguration) {
 		t.Errorf("bytes of another configuration: %v", err)
 	}
 	kept := reducer.ValuesOf(narrow).Adopt(reducer.ValuesOf(wide).Clone(s), wide, 0, nil)
@@ -187,7 +187,7 @@ func TestAdopt(t *testing.T) {
 	if got := reducer.ValuesOf(fixed).Adopt(s, wide, 0, nil); !reducer.ValuesOf(fixed).Fresh(got, 0) {
 		t.Errorf("without a percentile %q", text(fixed, got))
 	}
-	if same := reducer.ValuesOf(wide).Adopt(reducer.ValuesOf(wide).Clone(s), wide, clock.Mark(5), nil); !bytes.Equal(reducer.ValuesOf(wide).AppendState(nil, same), reducer.ValuesOf(wide).AppendState(nil, s)) {
+	if same := reducer.ValuesOf(wide).Adopt(reducer.ValuesOf(wide).Clone(s), wide, clock.Mark(5), nil); !bytes.Equal(wide.Encode(nil, &same), wide.Encode(nil, &s)) {
 		t.Error("an equal configuration changes something")
 	}
 }
@@ -199,7 +199,7 @@ func TestDecodeRefusesDamage(t *testing.T) {
 		m.Step(&s, reducer.Action{Kind: reducer.Observe, Value: i * 1000}, 0, nil)
 		m.Step(&s, reducer.Action{Kind: reducer.Record}, clock.Mark(i), nil)
 	}
-	src := reducer.ValuesOf(m).AppendState(nil, s)
+	src := m.Encode(nil, &s)
 	for n := range src {
 		if _, err := reducer.ValuesOf(m).DecodeState(src[:n]); !errors.Is(err, reducer.ErrEncoding) {
 			t.Errorf("%d of %d bytes: %v", n, len(src), err)
@@ -236,7 +236,7 @@ func TestActionsAndMarks(t *testing.T) {
 		if m == own {
 			want.Budget.Origin, want.Budget.Last = 7, 7
 		}
-		if got := reducer.ValuesOf(m).AppendState(nil, later); !bytes.Equal(got, reducer.ValuesOf(m).AppendState(nil, want)) {
+		if got := m.Encode(nil, &later); !bytes.Equal(got, m.Encode(nil, &want)) {
 			t.Errorf("shifted it is %x", got)
 		}
 	}

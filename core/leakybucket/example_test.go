@@ -16,10 +16,11 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	state := reducer.ValuesOf(bucket).Init(0)
+	values := reducer.ValuesOf(bucket)
+	state := values.Init(0)
 	for caller := range uint64(3) {
 		var effects reducer.Effects
-		state, effects = reducer.ValuesOf(bucket).Reduce(state, reducer.Action{Kind: reducer.Acquire, Cost: 1, Permit: reducer.Permit{ID: caller}}, 0)
+		state, effects = values.Reduce(state, reducer.Action{Kind: reducer.Acquire, Cost: 1, Permit: reducer.Permit{ID: caller}}, 0)
 		if turn, waits := effects.Answer.Until(); waits {
 			fmt.Println("departs at", turn)
 		} else if at, refused := effects.Answer.RetryAt(); refused {
@@ -28,8 +29,8 @@ func Example() {
 			fmt.Println("departs at once")
 		}
 	}
-	if at, ok := reducer.ValuesOf(bucket).NextWake(state); ok {
-		_, effects := reducer.ValuesOf(bucket).Reduce(state, reducer.Action{Kind: reducer.Serve}, at)
+	if at, ok := values.NextWake(state); ok {
+		_, effects := values.Reduce(state, reducer.Action{Kind: reducer.Serve}, at)
 		fmt.Println(at, effects.Others[0].Kind)
 	}
 	// Output:

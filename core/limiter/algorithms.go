@@ -29,8 +29,10 @@ type algorithm struct {
 	warm    WarmUp // of the bucket
 }
 
-func newAlgorithm(c *Config) (algorithm, error) {
-	a := algorithm{kind: c.Algorithm, warm: c.WarmUp}
+// set sets the algorithm of a configuration. It is set where it lies: a copy of all the
+// fields is half a kilobyte of a WebAssembly module.
+func (a *algorithm) set(c *Config) error {
+	a.kind, a.warm = c.Algorithm, c.WarmUp
 	var e reducer.ConfigErrors
 	e.Add(c.WarmUp.check(c.Algorithm))
 	e.Count(c.Calendar != (calendar.Config{}) && c.Algorithm != FixedWindow, "calendar.unit", uint64(c.Calendar.Unit), "fixed-window alone has a calendar")
@@ -38,24 +40,24 @@ func newAlgorithm(c *Config) (algorithm, error) {
 	var err error
 	switch c.Algorithm {
 	case TokenBucket:
-		err = set(&a.bucket)(tokenbucket.New(tokenbucket.Config{Count: c.Count, Period: c.Period, Burst: c.burst()}))
+		err = keep(&a.bucket)(tokenbucket.New(tokenbucket.Config{Count: c.Count, Period: c.Period, Burst: c.burst()}))
 	case FixedWindow:
-		err = set(&a.window)(fixedwindow.New(fixedwindow.Config{Count: c.Count, Period: c.Period, Calendar: c.Calendar}))
+		err = keep(&a.window)(fixedwindow.New(fixedwindow.Config{Count: c.Count, Period: c.Period, Calendar: c.Calendar}))
 	case SlidingCounter:
-		err = set(&a.counter)(slidingcounter.New(slidingcounter.Config{Count: c.Count, Period: c.Period}))
+		err = keep(&a.counter)(slidingcounter.New(slidingcounter.Config{Count: c.Count, Period: c.Period}))
 	case SlidingLog:
-		err = set(&a.log)(slidinglog.New(slidinglog.Config{Count: c.Count, Period: c.Period}))
+		err = keep(&a.log)(slidinglog.New(slidinglog.Config{Count: c.Count, Period: c.Period}))
 	case LeakyBucket:
-		err = set(&a.leaky)(leakybucket.New(leakybucket.Config{Count: c.Count, Period: c.Period}))
+		err = keep(&a.leaky)(leakybucket.New(leakybucket.Config{Count: c.Count, Period: c.Period}))
 	default:
 		err = reducer.BadCount("algorithm", uint64(c.Algorithm), "TokenBucket, FixedWindow, SlidingCounter, SlidingLog or LeakyBucket")
 	}
 	e.Add(err)
-	return a, e.Err()
+	return e.Err()
 }
 
-// set stores what a constructor returns.
-func set[M any](to *M) func(*M, error) error {
+// keep stores what a constructor returns.
+func keep[M any](to *M) func(*M, error) error {
 	return func(m *M, err error) error {
 		if err == nil {
 			*to = *m

@@ -59,7 +59,7 @@ func TestBucketIsALimiter(t *testing.T) {
 			if got.Verdict == reducer.Admit && a.Kind != reducer.Peek {
 				permits = append(permits, got.Permit)
 			}
-			src := reducer.ValuesOf(m).AppendState(nil, s)
+			src := m.Encode(nil, &s)
 			if same := b.AppendState(nil); !bytes.Equal(same, src) || len(src) > limiter.BucketSize {
 				t.Fatalf("seed %d, history %d, step %d: the state is %x, of a limiter %x", seed, n, step, same, src)
 			}

@@ -10,7 +10,7 @@ const DefaultMaxBlock = 24 * time.Hour
 // one refusal before a block, and the period beside a calendar. Count and Period have no
 // other default.
 func (c Config) WithDefaults() Config {
-	c.fill()
+	c = c.filled()
 	if c.Period == 0 {
 		c.Period = c.Calendar.Unit.Length()
 	}

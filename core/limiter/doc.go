@@ -66,7 +66,7 @@
 // An encoded state is read under any settings of the queue. It names the algorithm
 // and those settings by which a count is read: of a token bucket interval and burst,
 // of a sliding counter the period, of a leaky bucket the interval, of the others
-// none. Under other settings it is refused with reducer.ErrConfiguration, and Adopt
+// none. Under other settings it is refused with reducer.ErrConfiguration, and Inherit
 // carries it over.
 //
 // A ticket is valid only in the state that issued it: a state with waiters must be

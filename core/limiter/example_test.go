@@ -16,10 +16,11 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	state := reducer.ValuesOf(queued).Init(0)
+	values := reducer.ValuesOf(queued)
+	state := values.Init(0)
 	for caller := uint64(1); caller <= 3; caller++ {
 		var effects reducer.Effects
-		state, effects = reducer.ValuesOf(queued).Reduce(state, reducer.Action{Kind: reducer.Acquire, Cost: 1, Permit: reducer.Permit{ID: caller}}, 0)
+		state, effects = values.Reduce(state, reducer.Action{Kind: reducer.Acquire, Cost: 1, Permit: reducer.Permit{ID: caller}}, 0)
 		if turn, waits := effects.Answer.Until(); waits {
 			fmt.Println(caller, "waits until", turn)
 		} else {
@@ -27,18 +28,18 @@ func Example() {
 		}
 	}
 	for {
-		wake, ok := reducer.ValuesOf(queued).NextWake(state)
+		wake, ok := values.NextWake(state)
 		if !ok {
 			break
 		}
 		var effects reducer.Effects
-		state, _ = reducer.ValuesOf(queued).Reduce(state, reducer.Action{Kind: reducer.Tick}, wake)
-		state, effects = reducer.ValuesOf(queued).Reduce(state, reducer.Action{Kind: reducer.Serve}, wake)
+		state, _ = values.Reduce(state, reducer.Action{Kind: reducer.Tick}, wake)
+		state, effects = values.Reduce(state, reducer.Action{Kind: reducer.Serve}, wake)
 		for _, e := range effects.Others {
 			fmt.Println(wake, e.Kind, e.Caller)
 		}
 	}
-	fmt.Println("free again at", clock.Mark(3*time.Second), reducer.ValuesOf(queued).Fresh(state, clock.Mark(3*time.Second)))
+	fmt.Println("free again at", clock.Mark(3*time.Second), values.Fresh(state, clock.Mark(3*time.Second)))
 	// Output:
 	// 1 admit
 	// 2 waits until 1s
@@ -55,9 +56,10 @@ func Example_deadline() {
 		fmt.Println(err)
 		return
 	}
-	state, _ := reducer.ValuesOf(queued).Reduce(reducer.ValuesOf(queued).Init(0), reducer.Action{Kind: reducer.Acquire, Cost: 1}, 0)
+	values := reducer.ValuesOf(queued)
+	state, _ := values.Reduce(values.Init(0), reducer.Action{Kind: reducer.Acquire, Cost: 1}, 0)
 	call := reducer.Action{Kind: reducer.Acquire, Cost: 1}.WithDeadline(clock.Mark(300 * time.Millisecond))
-	_, effects := reducer.ValuesOf(queued).Reduce(state, call, 0)
+	_, effects := values.Reduce(state, call, 0)
 	after, _ := effects.Answer.RetryAfter(0)
 	fmt.Println(effects.Answer.Verdict, effects.Answer.Reason, after)
 	// Output: reject deadline 700.000001ms

@@ -23,13 +23,14 @@ var _ reducer.Cell[State] = (*Machine)(nil)
 // New validates the configuration.
 func New(c Config) (*Machine, error) {
 	var e reducer.ConfigErrors
-	a, err := newAlgorithm(&c)
+	m := &Machine{config: c}
+	err := m.algorithm.set(&c)
 	e.Add(err)
 	c.checkRest(&e, err == nil)
 	if err := e.Err(); err != nil {
 		return nil, err
 	}
-	m := &Machine{config: c, algorithm: a, digest: a.digest()}
+	m.digest = m.algorithm.digest()
 	if c.Block.on() {
 		if m.block, err = backoff.New(c.Block.For); err != nil {
 			return nil, reducer.BadDuration("block.for", c.Block.For.Base, "a backoff that is valid")

@@ -73,7 +73,7 @@ func TestNeverGranted(t *testing.T) {
 			if begun == clock.Never-1 || begun == 1 {
 				m.Step(&s, reducer.Action{Kind: reducer.Acquire, Cost: 1}, begun, &out)
 			}
-			before := reducer.ValuesOf(m).AppendState(nil, s)
+			before := m.Encode(nil, &s)
 			for _, kind := range []reducer.Kind{reducer.Acquire, reducer.TryAcquire, reducer.Reserve, reducer.Peek} {
 				ask := func(cost uint32, now clock.Mark) reducer.Answer {
 					return m.Step(&s, reducer.Action{Kind: kind, Cost: cost, Permit: reducer.Permit{Mark: clock.Never}}, now, &out)
@@ -88,7 +88,7 @@ func TestNeverGranted(t *testing.T) {
 					t.Errorf("%v begun at %v: %v of nothing: %v", a, begun, kind, got)
 				}
 			}
-			if after := reducer.ValuesOf(m).AppendState(nil, s); !bytes.Equal(before, after) {
+			if after := m.Encode(nil, &s); !bytes.Equal(before, after) {
 				t.Errorf("%v begun at %v: %x became %x", a, begun, before, after)
 			}
 		}

@@ -29,7 +29,13 @@ func Row() *mechanism.Row {
 		Form:     "a rate as in 50/1m, or a map of settings",
 		Settings: settings(),
 		New:      func() mechanism.Draft { return &draft{} },
-		Reasons:  []reducer.Reason{reducer.ReasonRate},
+	}
+}
+
+// Facts are what programs that run the mechanism need to know.
+func Facts() *mechanism.Facts {
+	return &mechanism.Facts{
+		Reasons: []reducer.Reason{reducer.ReasonRate},
 		Queue: func(c mechanism.Config) mechanism.Queue {
 			l := c.(Config)
 			return mechanism.Queue{Places: l.Queue, Wait: l.Wait, Newest: l.Order == Newest}

@@ -147,8 +147,8 @@ const (
 	DefaultFactor = 3
 )
 
-// fill sets the defaults of the row that depend on no other value.
-func (c *Config) fill() {
+// filled returns the configuration with the defaults of the row that depend on no other value.
+func (c Config) filled() Config {
 	if c.Wait != 0 && c.Queue == 0 {
 		c.Queue = DefaultQueue
 	}
@@ -158,14 +158,15 @@ func (c *Config) fill() {
 	if c.WarmUp.Over != 0 && c.WarmUp.Factor == 0 {
 		c.WarmUp.Factor = DefaultFactor
 	}
+	return c
 }
 
 // check adds what is wrong with the ranges of the settings, and where nothing is, with the
 // relations between them.
 func (c *Config) check(e *reducer.ConfigErrors) {
-	e.Duration(c.Wait < 0, "wait", c.Wait, "0 or more")
-	e.Count(c.Queue > 10000, "queue", uint64(c.Queue), "at most 10000")
+	e.Lasts("wait", c.Wait, 0)
+	e.Within("queue", c.Queue, 0, 10000)
 	e.Count(c.Order > 1, "order", uint64(c.Order), "oldest or newest")
 	e.Count(c.Charge > 2, "charge", uint64(c.Charge), "start, settle or end")
-	e.Count(c.SettleMax > 1000000000, "settle_max", uint64(c.SettleMax), "at most 1000000000")
+	e.Within("settle_max", c.SettleMax, 0, 1000000000)
 }

@@ -42,7 +42,7 @@ func TestEncodedSize(t *testing.T) {
 				}
 				now = now.Add(time.Duration(r.Int64N(int64(period)/500 + 1)))
 				m.Step(&s, reducer.Action{Kind: reducer.TryAcquire, Cost: 1}, now, &out)
-				size := len(reducer.ValuesOf(m).AppendState(nil, s))
+				size := len(m.Encode(nil, &s))
 				if a == limiter.SlidingLog {
 					size -= 24 + 8*s.Log().Len() - 64
 				}
@@ -70,12 +70,12 @@ func TestShrinks(t *testing.T) {
 			now++
 			m.Step(&s, reducer.Action{Kind: reducer.Acquire, Cost: 1, Permit: reducer.Permit{ID: n}}, now, &out)
 		}
-		long := len(reducer.ValuesOf(m).AppendState(nil, s))
+		long := len(m.Encode(nil, &s))
 		for now += clock.Mark(2 * time.Hour); s.Waiting() > 0; {
 			m.Step(&s, reducer.Action{Kind: reducer.Tick}, now, &out)
 		}
 		m.Step(&s, reducer.Action{Kind: reducer.Acquire, Cost: 1}, now, &out)
-		if short := len(reducer.ValuesOf(m).AppendState(nil, s)); long < 10_000 || short > 64 {
+		if short := len(m.Encode(nil, &s)); long < 10_000 || short > 64 {
 			t.Errorf("%v: with a queue %d bytes, then %d", a, long, short)
 		}
 	}

@@ -112,7 +112,7 @@ func TestDecodedWithoutAQueue(t *testing.T) {
 	for range 2 {
 		m.Step(&s, reducer.Action{Kind: reducer.Acquire, Cost: 1}, 5, &out)
 	}
-	if s, err = reducer.ValuesOf(m).DecodeState(reducer.ValuesOf(m).AppendState(nil, s)); err != nil || s.Waiting() != 1 {
+	if s, err = reducer.ValuesOf(m).DecodeState(m.Encode(nil, &s)); err != nil || s.Waiting() != 1 {
 		t.Errorf("%v, %d wait", err, s.Waiting())
 	}
 }

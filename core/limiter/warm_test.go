@@ -45,7 +45,7 @@ func TestRefundsKeepWarmth(t *testing.T) {
 	}
 	ask(&s)
 	ask(&quiet)
-	if asked, want := reducer.ValuesOf(m).AppendState(nil, s), reducer.ValuesOf(m).AppendState(nil, quiet); !bytes.Equal(asked, want) {
+	if asked, want := m.Encode(nil, &s), m.Encode(nil, &quiet); !bytes.Equal(asked, want) {
 		t.Errorf("asked %x, not asked %x", asked, want)
 	}
 }

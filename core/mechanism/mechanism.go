@@ -15,11 +15,12 @@ const (
 	Hedge
 	Adaptive
 	Chaos
+	kinds
 )
 
 // Kinds is one more than the greatest Kind: the length of an array with an
 // element for each.
-const Kinds = int(Chaos) + 1
+const Kinds = int(kinds)
 
 var names = [Kinds]string{"", "timeout", "retry", "breaker", "limit", "bulkhead", "hedge", "adaptive", "chaos"}
 

@@ -7,7 +7,7 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// Row has what readers of documents, lint, and hosts need to know of one mechanism. A
+// Row has what readers of documents need to know of one mechanism, and its traits. A
 // mechanism's folder has its row; package mechanisms lists them. Texts for people
 // that no runtime needs are in Docs.
 type Row struct {
@@ -34,6 +34,12 @@ type Row struct {
 	// keeps no state". Empty for one that needs them. Nil for a mechanism whose
 	// every configuration needs them.
 	Stateless func(Config) string
+}
+
+// Facts are what programs that run a mechanism need to know of it, beside its row: drivers,
+// metrics, bindings, the simulator and the filter of a proxy. A reader of documents does not
+// link them.
+type Facts struct {
 	// Reasons with which a cell of every configuration may refuse a call.
 	Reasons []reducer.Reason
 	// Queue returns the queue of a cell. Nil for a mechanism at which no call waits.

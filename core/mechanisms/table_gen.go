@@ -38,6 +38,30 @@ func Row(k mechanism.Kind) *mechanism.Row {
 	return nil
 }
 
+// Facts returns the facts of a mechanism, nil for one that this version does not have. A
+// program that does not call it does not link them.
+func Facts(k mechanism.Kind) *mechanism.Facts {
+	switch k {
+	case mechanism.Adaptive:
+		return adaptive.Facts()
+	case mechanism.Breaker:
+		return breaker.Facts()
+	case mechanism.Bulkhead:
+		return bulkhead.Facts()
+	case mechanism.Chaos:
+		return chaos.Facts()
+	case mechanism.Hedge:
+		return hedge.Facts()
+	case mechanism.Limit:
+		return limiter.Facts()
+	case mechanism.Retry:
+		return retry.Facts()
+	case mechanism.Timeout:
+		return timeout.Facts()
+	}
+	return nil
+}
+
 // Docs returns the texts of a mechanism for people, nil for one that this version
 // does not have. A program that does not call it does not link the texts.
 func Docs(k mechanism.Kind) *mechanism.Docs {

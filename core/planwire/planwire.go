@@ -23,12 +23,14 @@ func Writer(dst []byte) Coder { return Coder{Coder: wire.Bare(dst, false)} }
 // Reader returns a coder that reads what a Writer wrote.
 func Reader(src []byte) Coder { return Coder{Coder: wire.Bare(src, true)} }
 
-// Field returns the name of the first value that could not be read.
+// Field returns the name of the first value that could not be read, nothing without
+// reducer.ErrorTexts.
 func (c *Coder) Field() string { return c.field }
 
-// done notes the name of a value that could not be read.
+// done notes the name of a value that could not be read. Without texts the names are not
+// linked.
 func (c *Coder) done(name string) {
-	if c.field == "" && c.Failed() {
+	if reducer.ErrorTexts && c.field == "" && c.Failed() {
 		c.field = name
 	}
 }

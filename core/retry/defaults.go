@@ -21,7 +21,7 @@ func (c Config) WithDefaults() Config {
 	if c == (Config{}) {
 		return Default()
 	}
-	c.fill()
+	c = c.filled()
 	if c.Backoff.Kind == backoff.Exponential && c.Backoff.Factor == 0 {
 		c.Backoff.Factor = backoff.DefaultFactor
 	}

@@ -17,13 +17,19 @@ func Row() *mechanism.Row {
 		Form:     "a number of attempts as in 3, or a map of settings",
 		Settings: settings(),
 		New:      func() mechanism.Draft { return &draft{Default()} },
-		Envoy:    "retry_policy of an Envoy route repeats requests",
 		Stateless: func(c mechanism.Config) string {
 			if c.(Config).Budgeted {
 				return ""
 			}
 			return "on a retry without a budget, which keeps no state"
 		},
+	}
+}
+
+// Facts are what programs that run the mechanism need to know.
+func Facts() *mechanism.Facts {
+	return &mechanism.Facts{
+		Envoy: "retry_policy of an Envoy route repeats requests",
 	}
 }
 

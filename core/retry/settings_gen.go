@@ -60,17 +60,18 @@ const (
 	DefaultAttempts = 3
 )
 
-// fill sets the defaults of the row that depend on no other value.
-func (c *Config) fill() {
+// filled returns the configuration with the defaults of the row that depend on no other value.
+func (c Config) filled() Config {
 	if c.Attempts == 0 {
 		c.Attempts = DefaultAttempts
 	}
+	return c
 }
 
 // check adds what is wrong with the ranges of the settings, and where nothing is, with the
 // relations between them.
 func (c *Config) check(e *reducer.ConfigErrors) {
-	e.Count(c.Attempts == 0 || c.Attempts > 1000, "attempts", uint64(c.Attempts), "1 to 1000")
-	e.Duration(c.MaxElapsed < 0, "max_elapsed", c.MaxElapsed, "0 or more")
+	e.Within("attempts", c.Attempts, 1, 1000)
+	e.Lasts("max_elapsed", c.MaxElapsed, 0)
 	e.Count(c.Refusals > 1, "refusals", uint64(c.Refusals), "end or wait")
 }

@@ -16,9 +16,10 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	state, _ := reducer.ValuesOf(counter).Reduce(reducer.ValuesOf(counter).Init(0), reducer.Action{Kind: reducer.Acquire, Cost: 10}, 0)
+	values := reducer.ValuesOf(counter)
+	state, _ := values.Reduce(values.Init(0), reducer.Action{Kind: reducer.Acquire, Cost: 10}, 0)
 	for _, now := range []clock.Mark{clock.Mark(10 * time.Second), clock.Mark(12500 * time.Millisecond), clock.Mark(20 * time.Second)} {
-		_, effects := reducer.ValuesOf(counter).Reduce(state, reducer.Action{Kind: reducer.Peek, Cost: 1}, now)
+		_, effects := values.Reduce(state, reducer.Action{Kind: reducer.Peek, Cost: 1}, now)
 		fmt.Println(now, "free", effects.Answer.Free)
 	}
 	// Output:

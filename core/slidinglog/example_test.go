@@ -17,12 +17,13 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	state := reducer.ValuesOf(log).Init(0)
+	values := reducer.ValuesOf(log)
+	state := values.Init(0)
 	for _, now := range []clock.Mark{0, clock.Mark(6 * time.Second)} {
-		state, _ = reducer.ValuesOf(log).Reduce(state, reducer.Action{Kind: reducer.Acquire, Cost: 5}, now)
+		state, _ = values.Reduce(state, reducer.Action{Kind: reducer.Acquire, Cost: 5}, now)
 	}
 	for _, now := range []clock.Mark{clock.Mark(6 * time.Second), clock.Mark(10 * time.Second), clock.Mark(16 * time.Second)} {
-		_, effects := reducer.ValuesOf(log).Reduce(state, reducer.Action{Kind: reducer.Peek, Cost: 6}, now)
+		_, effects := values.Reduce(state, reducer.Action{Kind: reducer.Peek, Cost: 6}, now)
 		if after, refused := effects.Answer.RetryAfter(now); refused {
 			fmt.Println(now, "free", effects.Answer.Free, "and six after", after)
 		} else {

@@ -16,13 +16,18 @@ func Row() *mechanism.Row {
 		Short:     "after",
 		Form:      "a duration as in 10s, or a map of after and soft",
 		Settings:  settings(),
-		Envoy:     "timeout of an Envoy route bounds requests, per_try_timeout of its retry_policy each attempt",
 		New:       func() mechanism.Draft { return &draft{} },
 		Stateless: func(mechanism.Config) string { return "on a timeout, which keeps no state" },
 	}
 }
 
-// Check compares the two durations.
+// Facts are what programs that run the mechanism need to know.
+func Facts() *mechanism.Facts {
+	return &mechanism.Facts{
+		Envoy: "timeout of an Envoy route bounds requests, per_try_timeout of its retry_policy each attempt",
+	}
+}
+
 func (d *draft) Check(g mechanism.Given) {
 	d.compare(g)
 }

@@ -47,8 +47,8 @@ func Plan(c *Config, v *planwire.Coder) {
 // check adds what is wrong with the ranges of the settings, and where nothing is, with the
 // relations between them.
 func (c *Config) check(e *reducer.ConfigErrors) {
-	e.Duration(c.After <= 0, "after", c.After, "more than 0")
-	e.Duration(c.Soft < 0, "soft", c.Soft, "0 or more")
+	e.Lasts("after", c.After, 1)
+	e.Lasts("soft", c.Soft, 0)
 	if len(*e) > 0 {
 		return
 	}

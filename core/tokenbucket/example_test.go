@@ -18,10 +18,11 @@ func Example() {
 		return
 	}
 	var now clock.Virtual
-	state := reducer.ValuesOf(bucket).Init(now.Now())
+	values := reducer.ValuesOf(bucket)
+	state := values.Init(now.Now())
 	for range 5 {
 		var effects reducer.Effects
-		state, effects = reducer.ValuesOf(bucket).Reduce(state, reducer.Action{Kind: reducer.Acquire, Cost: 1}, now.Now())
+		state, effects = values.Reduce(state, reducer.Action{Kind: reducer.Acquire, Cost: 1}, now.Now())
 		if after, refused := effects.Answer.RetryAfter(now.Now()); refused {
 			fmt.Println(now.Now(), "refused, retry after", after)
 		} else {

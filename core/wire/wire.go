@@ -189,6 +189,8 @@ func (c *Coder) U32(v *uint32) {
 }
 
 // U64 codes a field of eight bytes.
+//
+//go:noinline
 func (c *Coder) U64(v *uint64) {
 	if !c.reads {
 		c.bytes = binary.LittleEndian.AppendUint64(c.bytes, *v)
@@ -204,17 +206,36 @@ func (c *Coder) U64(v *uint64) {
 // written in more is refused, so that every number has one form.
 func (c *Coder) Uvarint(v *uint64) {
 	if !c.reads {
-		c.bytes = binary.AppendUvarint(c.bytes, *v)
+		for n, more := *v, true; more; n >>= 7 {
+			b := byte(n)
+			if more = n >= 1<<7; more {
+				b |= 1 << 7
+			}
+			c.bytes = append(c.bytes, b)
+		}
 		return
 	}
-	number, n := binary.Uvarint(c.bytes)
-	if n <= 0 || n > 1 && c.bytes[n-1] == 0 {
-		*v = 0
+	number, size := Number(c.bytes)
+	if *v = number; size == 0 {
 		c.take(1 << 63)
 		return
 	}
-	*v = number
-	c.take(uint64(n))
+	c.bytes = c.bytes[size:]
+}
+
+// Number reads a number that Uvarint appended at the beginning of bytes, and returns how
+// many bytes it has, 0 where there is none.
+func Number(src []byte) (n uint64, size int) {
+	for i, b := range src {
+		if n |= uint64(b&0x7f) << (7 * i); b >= 1<<7 && i < binary.MaxVarintLen64-1 {
+			continue
+		}
+		if i > 0 && b == 0 || i == binary.MaxVarintLen64-1 && b > 1 {
+			break
+		}
+		return n, i + 1
+	}
+	return 0, 0
 }
 
 // UvarintSize returns how many bytes a number takes as a Uvarint.

@@ -31,7 +31,7 @@ func (d *draft) compare(mechanism.Given)  {}
 // Plan codes nothing.
 func Plan(*Config, *planwire.Coder) {}
 
-func (c *Config) fill()                       {}
+func (c Config) filled() Config                { return c }
 func (c *Config) check(*reducer.ConfigErrors) {}
 `
 

@@ -74,6 +74,8 @@ func Write(entries []Entry) ([]byte, error) {
 	}
 	b.WriteString("\n// Row returns the row of a mechanism, nil for one that this version does not have.\nfunc Row(k mechanism.Kind) *mechanism.Row {\n\tswitch k {\n")
 	each("\tcase mechanism.KIND:\n\t\treturn PACKAGE.Row()\n")
+	b.WriteString("\t}\n\treturn nil\n}\n\n// Facts returns the facts of a mechanism, nil for one that this version does not have. A\n// program that does not call it does not link them.\nfunc Facts(k mechanism.Kind) *mechanism.Facts {\n\tswitch k {\n")
+	each("\tcase mechanism.KIND:\n\t\treturn PACKAGE.Facts()\n")
 	b.WriteString("\t}\n\treturn nil\n}\n\n// Docs returns the texts of a mechanism for people, nil for one that this version\n// does not have. A program that does not call it does not link the texts.\nfunc Docs(k mechanism.Kind) *mechanism.Docs {\n\tswitch k {\n")
 	each("\tcase mechanism.KIND:\n\t\treturn PACKAGE.Docs()\n")
 	b.WriteString("\t}\n\treturn nil\n}\n\n// Read reads the settings of a mechanism from plan bytes. It returns nil for a mechanism\n// that this version does not have.\nfunc Read(k mechanism.Kind, v *planwire.Coder) mechanism.Config {\n\tswitch k {\n")

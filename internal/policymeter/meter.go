@@ -74,7 +74,7 @@ func (m *Meter[C]) Expect(p *sluice.Pipeline) {
 			}
 		}
 		row := mechanisms.Row(s.Kind())
-		expect(decision.Reject, row.Reasons...)
+		expect(decision.Reject, mechanisms.Facts(s.Kind()).Reasons...)
 		if row.Traits.Has(mechanism.Modes) {
 			for _, state := range breakerStates {
 				m.changes.Get(changed{s.Name, state}, newCounter)

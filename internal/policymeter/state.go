@@ -23,7 +23,7 @@ func State(p *sluice.Pipeline, f func(Point), waited func(durations.Snapshot, ..
 		value := func(m metricnames.Metric, v uint64, labels ...string) {
 			f(Point{m, v, append([]string{name, s.Step}, labels...)})
 		}
-		if row := mechanisms.Row(s.Kind); row != nil && row.Queue != nil {
+		if facts := mechanisms.Facts(s.Kind); facts != nil && facts.Queue != nil {
 			value(metricnames.QueueLength, uint64(s.Waiting))
 			waited(durations.Snapshot{Sum: s.Waited, Counts: s.WaitTimes}, name, s.Step)
 		}

@@ -13,7 +13,7 @@ func Document(random *rand.Rand) string {
 		text += `,"defaults":` + defaults(random)
 	}
 	if random.IntN(3) > 0 {
-		text += `,"mechanisms":` + mechanisms(random)
+		text += `,"mechanisms":` + shares(random)
 	}
 	policies := make([]string, 1+random.IntN(4))
 	for i := range policies {
@@ -141,8 +141,8 @@ func defaults(random *rand.Rand) string {
 	return "{" + strings.Join(list, ",") + "}"
 }
 
-// mechanisms returns mechanisms that policies share, most of which are right.
-func mechanisms(random *rand.Rand) string {
+// shares returns mechanisms that policies share, most of which are right.
+func shares(random *rand.Rand) string {
 	var list []string
 	for _, values := range [][]string{
 		{`"vendor":{"limit":"5/s"}`, `"vendor":{"limit":{"rate":"5/s","per":"key"}}`, `"vendor":{"limit":{"wait":"1s"}}`, `"vendor":{"limit":{"rate":"5/s","name":"a"}}`},

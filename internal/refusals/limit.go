@@ -45,7 +45,7 @@ func Limits(plan *pipeline.Plan) []Limit {
 
 // PermitsOf returns the rate of a step, zero for a step without one.
 func PermitsOf(plan *pipeline.Plan, i int) (q mechanism.Permits) {
-	if quota := mechanisms.Row(plan.Kind(i)).Permits; quota != nil {
+	if quota := mechanisms.Facts(plan.Kind(i)).Permits; quota != nil {
 		q = quota(plan.Settings(i).Config)
 	}
 	return q

@@ -199,7 +199,7 @@ func (l *binding) planFastPath(own *sync.Mutex) {
 
 // queues reports whether a call may wait at a step.
 func queues(s pipeline.Step) bool {
-	queue := mechanisms.Row(s.Kind()).Queue
+	queue := mechanisms.Facts(s.Kind()).Queue
 	return queue != nil && queue(s.Config).Places > 0
 }
 

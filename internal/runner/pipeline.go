@@ -180,12 +180,12 @@ func (p *Pipeline) bind(plan *pipeline.Plan, about any, old *binding) (l *bindin
 			l.ends[i+1] = p.endAt(s.Name)
 			l.softens = l.softens || soft > 0
 		}
-		row := mechanisms.Row(s.Kind())
-		if row.Slow != nil {
-			l.slow[i] = row.Slow(s.Config)
+		facts := mechanisms.Facts(s.Kind())
+		if facts.Slow != nil {
+			l.slow[i] = facts.Slow(s.Config)
 		}
-		if row.Permits != nil {
-			l.quotas[i] = row.Permits(s.Config).Burst
+		if facts.Permits != nil {
+			l.quotas[i] = facts.Permits(s.Config).Burst
 		}
 		if plan.Maker(i) == nil {
 			continue
@@ -218,7 +218,7 @@ func (p *Pipeline) endAt(step string) *end {
 }
 
 func hasLease(s pipeline.Step) bool {
-	lease := mechanisms.Row(s.Kind()).Lease
+	lease := mechanisms.Facts(s.Kind()).Lease
 	return lease != nil && lease(s.Config) > 0
 }
 

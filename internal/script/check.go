@@ -46,13 +46,13 @@ func (r *runner[S]) step(t *testing.T, where string, a reducer.Action) reducer.E
 	if err != nil {
 		t.Fatalf("%s: G9: %v", where, err)
 	}
-	for name, s := range map[string]S{"a clone": r.cell.Clone(r.state), "a decoded state": decoded} {
+	for name, s := range map[string]*S{"the state that no step cloned": &r.lived, "a decoded state": &decoded} {
 		var out reducer.Out
-		answer := r.cell.Step(&s, a, r.now, &out)
+		answer := r.cell.Step(s, a, r.now, &out)
 		if answer != effects.Answer || !slices.Equal(out, effects.Others) {
 			t.Fatalf("%s: Step on %s: %v %v, Reduce: %v", where, name, answer, out, effects)
 		}
-		if !bytes.Equal(after, r.cell.AppendState(nil, s)) {
+		if !bytes.Equal(after, r.cell.Encode(nil, s)) {
 			t.Fatalf("%s: Step on %s leads to another state than Reduce", where, name)
 		}
 	}

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"bytes"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -49,6 +50,7 @@ type runner[S any] struct {
 	golden  *goldens
 	cell    reducer.Values[S]
 	state   S
+	lived   S // state, stepped in place from the beginning on, as a driver does
 	now     clock.Mark
 	got     map[uint64]got
 	history []past[S]
@@ -94,7 +96,7 @@ func (r *runner[S]) begin(t *testing.T, a *Args) string {
 	}
 	r.aliasing(t)
 	r.cell = reducer.ValuesOf(machine)
-	r.state, r.got = r.cell.Init(r.now), map[uint64]got{}
+	r.state, r.lived, r.got = r.cell.Init(r.now), r.cell.Init(r.now), map[uint64]got{}
 	r.twin = twin[S]{state: r.cell.Init(r.now.Add(later)), got: map[uint64]got{}, alive: movable(r.now)}
 	holds(t, a.where, r.cell, r.state, r.now)
 	if !r.cell.Fresh(r.state, r.now) {
@@ -116,7 +118,11 @@ func (r *runner[S]) configure(t *testing.T, a *Args) string {
 	r.state = next.Adopt(r.state, r.cell.Cell, r.now, &out)
 	var unused reducer.Out
 	r.twin.state = next.Adopt(r.twin.state, r.cell.Cell, r.now.Add(later), &unused)
+	next.Inherit(&r.lived, r.cell.Cell, r.now, &unused)
 	r.cell = next
+	if !bytes.Equal(r.cell.Encode(nil, &r.lived), r.cell.Encode(nil, &r.state)) {
+		a.Fail("the state that no step cloned is configured to another state")
+	}
 	holds(t, a.where, r.cell, r.state, r.now)
 	return strings.Join(append(r.others(out), r.line()), "; ") + "\n"
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { limitNumbers } from '../src/cells/limit-numbers.js';
+import { systemClock } from '../src/base/clock.js';
+import { compileTokenBucket } from '../src/engine/token-bucket.js';
 import {
   type PolicyDocument,
   type PolicyError,
@@ -10,6 +11,7 @@ import {
   retry,
 } from '../src/index.js';
 import { breakerAlone, limitAlone, retryAlone } from '../src/reader/alone.js';
+import { valuesOf } from '../src/reader/encode.js';
 import { readAlone } from '../src/reader/read.js';
 
 // js/reader_test.go compares the reader with that in Go. Here is what only values of a program have.
@@ -246,25 +248,24 @@ describe('whole documents', () => {
   });
 });
 
-test('the numbers of a limiter alone', () => {
-  const numbers = (options: object): readonly number[] =>
-    limitNumbers(
-      readAlone(options, limitAlone).values.flatMap((value) =>
-        typeof value === 'bigint' ? Number(value) / 1e6 : typeof value === 'string' ? [] : value,
-      ),
-    );
-  const bucket = [0, 5, 1000, 0, 0, 0];
-  expect(numbers({ rate: '5/s' })).toEqual([...bucket, 0]);
-  expect(numbers({ rate: '5/s', warm_up: '30s' })).toEqual([...bucket, 4, 30_000, 3]);
-  expect(numbers({ rate: '5/s', block: { delays: ['1s', '2s'] } })).toEqual([
-    ...[...bucket, 2, 1],
-    ...[6, 0, 0, 0, 0, 0, 2, 1000, 2000],
-  ]);
-  const both = { after: 2, for: { exponential: '1m', max: '1h' } };
-  expect(numbers({ rate: '5/s', block: both, warm_up: { over: '30s', factor: 4 } })).toEqual([
-    ...[...bucket, 6, 2],
-    ...[3, 60_000, 2e6, 3_600_000, 0, 0, 0],
-    ...[30_000, 4],
-  ]);
-  expect(() => numbers({ rate: '5/s', block: '1m', wait: '1s' })).toThrow('block');
+test('the values of a limiter alone', () => {
+  const bytes = (options: object): string => valuesOf(readAlone(options, limitAlone).values);
+  const second = '\x80\x94\xeb\xdc\x03';
+  expect(bytes({ rate: '5/s' })).toBe(`\0\x05${second}${'\0'.repeat(9)}`);
+  expect(bytes({ rate: '5/s', block: { delays: ['1s', '1s'] } })).toBe(
+    `\0\x05${second}${'\0'.repeat(8)}\x40\x01\x01\x06\x02${second}${second}`,
+  );
+  expect(() => bytes({ rate: '5/s', block: '1m', wait: '1s' })).toThrow('block');
+});
+
+test.each([
+  ['1/1ns'],
+  ['5/s'],
+  [{ rate: '300/1m', burst: 1 }],
+  [{ rate: '1000000000/1h', burst: 1_000_000_000 }],
+  [{ rate: '1/1000h', name: 'slow', shadow: true }],
+])('a token bucket has the values of a limiter: %j', (options) => {
+  const small = compileTokenBucket(limitAlone, options, systemClock);
+  const { name, shadow, values } = readAlone(options, limitAlone);
+  expect([small.name, small.shadow, small.id]).toEqual([name, shadow, valuesOf(values)]);
 });

@@ -5,13 +5,11 @@ package config
 import (
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/mechanisms"
-	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/core/shared"
 	"github.com/sluice-go/sluice/policy/document"
-	"github.com/sluice-go/sluice/proxywasm/cells"
 )
 
 // performs reports whether the filter performs a mechanism: it asks cells, and measures no
@@ -41,7 +39,7 @@ func Check(file string, doc *document.Document) document.Errors {
 		p := &doc.Policies[i]
 		for j := range p.Steps {
 			kind := p.Steps[j].Config.Kind()
-			row, key := mechanisms.Row(kind), kind.String()
+			facts, key := mechanisms.Facts(kind), kind.String()
 			if p.Steps[j].Mechanism != "" {
 				key = "use"
 			}
@@ -49,16 +47,13 @@ func Check(file string, doc *document.Document) document.Errors {
 				File: file, Line: p.Extras[j].Line, Column: p.Extras[j].Column,
 				Path: document.JoinPath("policies", p.Name) + ".steps[" + strconv.Itoa(j) + "]." + key,
 			}
-			if !performs(row) {
+			if !performs(mechanisms.Row(kind)) {
 				e.Found, e.Allowed = "a step that the filter of a proxy does not perform", performed()
-				if row.Envoy != "" {
-					e.Allowed += "; " + row.Envoy
+				if facts.Envoy != "" {
+					e.Allowed += "; " + facts.Envoy
 				}
-			} else if what, allowed := separate(row, &p.Steps[j]); what != "" && doc.Proxy.State == document.ProcessState {
+			} else if what, allowed := shared.Check(&p.Steps[j]); what != "" && doc.Proxy.State == document.ProcessState {
 				e.Found, e.Allowed = what, allowed+"; or proxy.state worker"
-			} else if n := stateSize(&p.Steps[j]); n > cells.StateSize && doc.Proxy.State == document.ProcessState {
-				e.Found = "a step whose state has up to " + strconv.Itoa(n) + " bytes for each key"
-				e.Allowed = "beside per at most " + strconv.Itoa(cells.StateSize) + " bytes; or proxy.state worker"
 			} else {
 				continue
 			}
@@ -66,33 +61,4 @@ func Check(file string, doc *document.Document) document.Errors {
 		}
 	}
 	return errs
-}
-
-// leastLease is the shortest lease of places that workers share: they renew it by a tick.
-const leastLease = time.Second
-
-// separate returns what a step has that workers with common cells do not perform, empty for
-// nothing, and what is allowed in its place.
-func separate(row *mechanism.Row, s *pipeline.Step) (found, allowed string) {
-	if row.Lease != nil {
-		if lease := row.Lease(s.Config); lease > 0 && lease < leastLease {
-			return "a step with the lease " + lease.String(), "a lease of at least " + leastLease.String()
-		}
-	}
-	if row.Queue != nil && row.Queue(s.Config).Newest {
-		return "a step with the order newest, whose queue is one of all workers", "order oldest"
-	}
-	return "", ""
-}
-
-// stateSize returns the most bytes of the state of a step with keys, 0 for one without.
-func stateSize(s *pipeline.Step) int {
-	if len(s.Per) == 0 {
-		return 0
-	}
-	maker := cells.Maker(cells.Form(*s))
-	if maker == nil {
-		return 0
-	}
-	return maker.MaxSize()
 }

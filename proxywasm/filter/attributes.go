@@ -90,11 +90,6 @@ func isAlike(other []byte, name string) bool {
 	return true
 }
 
-// key returns the key of the attributes of a step, and whether one of them is missing.
-func (a *attributes) key(per []string) (key string, missing bool) {
-	return keyed.Join(per, a.lookup)
-}
-
 // check reads what the client has sent of the attributes of a policy. It returns the
 // answer to a request that has several values of one: the upstream might take another one
 // than the step.

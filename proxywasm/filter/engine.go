@@ -3,6 +3,7 @@ package filter
 import (
 	"time"
 
+	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -15,8 +16,8 @@ type engine interface {
 	vote(s *stream, o reducer.Outcome, after time.Duration)
 	// end ends a request that passed, or cancels one that waits.
 	end(s *stream, o reducer.Outcome)
-	// tick lets time pass. It calls decided for each stream that waits no longer.
-	tick(decided func(*stream, verdict))
+	// tick lets time pass. It calls decided with the context of each stream that waits no longer.
+	tick(decided func(id uint32, v verdict))
 	// waiting returns how many requests wait.
 	waiting() int
 	// every returns how often tick has to be called for the leases that the engine holds.
@@ -56,10 +57,27 @@ type verdict struct {
 	expired bool
 }
 
+// verdictOf returns what a decision means for a request, and false where it means
+// nothing.
+func verdictOf(d *decision.Decision) (v verdict, ok bool) {
+	switch {
+	case d.Shadow:
+		return v, false
+	case d.Kind == decision.Admit:
+		return verdict{what: passes, reason: d.Reason}, true
+	case d.Kind == decision.Reject:
+		return verdict{what: refused, step: d.Index, reason: d.Reason, after: d.RetryAfter}, true
+	case d.Kind == decision.Expire:
+		return verdict{what: refused, step: d.Index, reason: d.Reason, after: -1, expired: true}, true
+	}
+	return v, false
+}
+
 // request is a request as the engines see it.
 type request struct {
 	attributes
 	cost uint32
+	find func(attribute string) string // lookup, made once
 }
 
 // steps calls f for each step of a mask.

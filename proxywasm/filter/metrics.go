@@ -5,8 +5,8 @@ import (
 
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/core/shared"
 	"github.com/sluice-go/sluice/proxywasm/abi"
-	"github.com/sluice-go/sluice/proxywasm/cells"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -73,7 +73,7 @@ func (m *metrics) decided(p *policy, d *decision.Decision) {
 }
 
 // counts sets the counters of the cells of a step.
-func (m *metrics) counts(p *policy, step int, c *cells.Counts) {
+func (m *metrics) counts(p *policy, step int, c *shared.Counts) {
 	for _, one := range [...]struct {
 		word  string
 		count uint64

@@ -8,10 +8,11 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/shared"
 	"github.com/sluice-go/sluice/internal/secrets"
 	"github.com/sluice-go/sluice/policy/document"
 	"github.com/sluice-go/sluice/proxywasm/abi"
-	"github.com/sluice-go/sluice/proxywasm/cells"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -19,7 +20,7 @@ import (
 type recorder struct {
 	root   *root
 	number string // of the worker, another one for each
-	seed   cells.Seed
+	seed   shared.Seed
 	calls  uint64
 	second uint32 // calls of this second
 	lost   uint64 // calls since the last second that are not recorded
@@ -46,19 +47,16 @@ func newRecorder(r *root) *recorder {
 
 // nextRecorder returns a number that no other recorder of the process has.
 func nextRecorder() uint32 {
-	key := []byte("sluice/recorders")
-	for {
-		value, change, ok := shared{}.Get(key)
-		next := uint32(1)
-		if !ok {
-			change = cells.Absent
-		} else if len(value) == 4 {
-			next += binary.LittleEndian.Uint32(value)
+	next := uint32(0)
+	count := func(old []byte, _ clock.Mark) []byte {
+		if next = 1; len(old) == 4 {
+			next += binary.LittleEndian.Uint32(old)
 		}
-		if (shared{}).Set(key, binary.LittleEndian.AppendUint32(nil, next), change) {
-			return next
-		}
+		return binary.LittleEndian.AppendUint32(nil, next)
 	}
+	for !shared.Update(sharedData{}, []byte("sluice/recorders"), count) {
+	}
+	return next
 }
 
 // write writes the line.
@@ -77,10 +75,16 @@ func (w *recorder) flush() {
 	}
 }
 
+// at begins a line with its mark.
+func (w *recorder) at(mark time.Duration) {
+	w.line = append(append(w.line[:0], `{"at":"`...), mark.String()...)
+	w.line = append(w.line, '"')
+}
+
 // begin begins a line of a call.
-func (w *recorder) begin(s *stream, at time.Duration) {
-	w.line = append(append(w.line[:0], `{"at":"`...), at.String()...)
-	w.line = append(append(w.line, `","id":"`...), s.policy.Name...)
+func (w *recorder) begin(s *stream, mark time.Duration) {
+	w.at(mark)
+	w.line = append(append(w.line, `,"id":"`...), s.policy.Name...)
 	w.line = append(append(append(w.line, '/'), w.number...), '.')
 	w.line = append(strconv.AppendUint(w.line, s.recorded, 10), '"')
 }
@@ -154,7 +158,12 @@ func (w *recorder) decided(s *stream, v *verdict, waited bool) {
 	}
 	at := s.came
 	if waited {
+		// Time brought the decision: the reader of the events gets to know that it passed.
 		at = time.Duration(abi.Now())
+		w.at(at)
+		w.entry("op", "tick")
+		w.entry("id", s.policy.Name)
+		w.end()
 	}
 	w.begin(s, at)
 	switch {

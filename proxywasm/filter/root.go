@@ -7,16 +7,15 @@ import (
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/fallback"
-	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/mechanisms"
 	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/core/shared"
 	"github.com/sluice-go/sluice/internal/refusals"
 	"github.com/sluice-go/sluice/internal/routes"
 	"github.com/sluice-go/sluice/policy/document"
 	"github.com/sluice-go/sluice/policy/tree"
 	"github.com/sluice-go/sluice/proxywasm/abi"
-	"github.com/sluice-go/sluice/proxywasm/cells"
 	"github.com/sluice-go/sluice/proxywasm/config"
 )
 
@@ -32,11 +31,8 @@ type root struct {
 	metrics   metrics
 	unknown   []string // policies that routes of the proxy name
 	key, cost source
-	crowd     crowd           // of the policies that share mechanisms, where each worker has its own cells
-	here      map[string]*int // where all workers share them: the requests that wait here, by mechanism
-	member    uint32
-	prefix    string
-	seed      cells.Seed
+	crowd     crowd // of the policies that share mechanisms, where each worker has its own cells
+	process   shared.Process
 	traced    uint64 // requests that trace has seen
 	recorder  *recorder
 	ticks     uint32
@@ -62,9 +58,6 @@ type policy struct {
 	fallback *fallback.Config
 	admitted uint64
 	refusals []*refusal
-	// final are the steps below which no other step refuses, so that their permits are
-	// never returned.
-	final uint16
 	// instant says that a request that passed has nothing to return or to report.
 	instant bool
 	votes   bool
@@ -140,7 +133,10 @@ func newPolicy(from *document.Policy, key *source, epoch func() time.Duration) (
 	p.field = refusals.PolicyField(p.limits)
 	for i := plan.Len() - 1; i >= 0; i-- {
 		traits := mechanisms.Row(plan.Kind(i)).Traits
-		if !traits.Has(mechanism.Refunds) || plan.SettlesAt(i) || followed(plan.Step(i)) {
+		// A step in shadow follows requests that pass it: one that would have waited takes its
+		// permits when its turn comes, unless it has ended by then.
+		followed := plan.Queues(i) && (plan.Shadow(i) || plan.Settings(i).Enforce.Partial())
+		if !traits.Has(mechanism.Refunds) || plan.SettlesAt(i) || followed {
 			p.instant = false
 		}
 		if traits.Has(mechanism.Votes) || traits.Has(mechanism.Observes) || plan.SettlesAt(i) {
@@ -151,22 +147,7 @@ func newPolicy(from *document.Policy, key *source, epoch func() time.Duration) (
 	for _, attribute := range p.attributes {
 		p.sends(attribute, key)
 	}
-	for i := plan.Len() - 1; i >= 0; i-- {
-		if !plan.SettlesAt(i) {
-			p.final |= 1 << i
-		}
-		if !plan.Shadow(i) {
-			break
-		}
-	}
 	return p, nil
-}
-
-// followed reports whether a step in shadow follows requests that pass it: one that would
-// have waited takes its permits when its turn comes, unless it has ended by then.
-func followed(s pipeline.Step) bool {
-	c, ok := s.Config.(limiter.Config)
-	return ok && c.Wait > 0 && (s.Shadow || s.Enforce.Partial())
 }
 
 // sends notes an attribute of a step.
@@ -212,25 +193,26 @@ func (r *root) ready(p *policy) {
 		if p.shares() {
 			with = &r.crowd
 		}
-		p.engine = newWorker(p, with, shared{}.Now, &r.metrics)
+		p.engine = newWorker(p, with, sharedData{}.Now, &r.metrics)
 		return
 	}
-	if r.prefix == "" {
+	if r.process.Store == nil {
 		id, _ := abi.Property("plugin_root_id")
-		r.here = map[string]*int{}
-		r.prefix = "sluice/" + string(id) + "/"
-		r.seed = processSeed()
-		// Two workers that begin at one nanosecond would be one.
-		r.member = uint32(r.seed.Word(uint64(abi.Now()))) ^ r.id
+		seed := processSeed()
+		r.process = shared.Process{
+			Store: sharedData{}, Prefix: "sluice/" + string(id) + "/", Seed: seed, Slots: r.doc.Proxy.Slots,
+			// Two workers that begin at one nanosecond would be one.
+			Member: uint32(seed.Word(uint64(abi.Now()))) ^ r.id,
+		}
 	}
-	p.engine = newProcess(p, r.prefix, shared{}, r.seed, r.doc.Proxy.Slots, r.member, r.here, &r.metrics)
+	p.engine = newProcess(p, &r.process, &r.metrics)
 }
 
 // processSeed returns the seed that all workers of the process have: the times of one of
 // them.
-func processSeed() cells.Seed {
-	own := cells.Seed{uint64(abi.Wall()), uint64(abi.Now())}
-	return cells.SharedSeed(shared{}, []byte("sluice/seed"), own)
+func processSeed() shared.Seed {
+	own := shared.Seed{uint64(abi.Wall()), uint64(abi.Now())}
+	return shared.SharedSeed(sharedData{}, []byte("sluice/seed"), own)
 }
 
 // epoch returns the wall time of mark 0 since 1970, in all workers the same: another one
@@ -240,23 +222,30 @@ func (r *root) epoch() time.Duration {
 	return time.Duration(max(0, int64(times[0]-times[1])))
 }
 
-// shared is the shared data of the proxy.
-type shared struct{}
+// sharedData is the shared data of the proxy.
+type sharedData struct{}
 
-// Get implements cells.Store.
-func (shared) Get(key []byte) ([]byte, uint32, bool) {
+// Get implements shared.Store. The proxy counts changes from 1 on.
+func (sharedData) Get(key []byte) (value []byte, version uint64) {
 	abi.Reclaim()
 	value, change, status := abi.Shared(key)
-	return value, change, status == abi.OK
+	if status != abi.OK {
+		return nil, shared.Absent
+	}
+	return value, uint64(change)
 }
 
-// Set implements cells.Store.
-func (shared) Set(key, value []byte, change uint32) bool {
+// Swap implements shared.Store.
+func (sharedData) Swap(key, value []byte, version uint64) bool {
+	change := uint32(version)
+	if version == shared.Absent {
+		change-- // 0 would replace whatever is there, and no value has this one
+	}
 	return abi.SetShared(key, value, change) == abi.OK
 }
 
-// Now implements cells.Store.
-func (shared) Now() clock.Mark { return clock.Mark(abi.Now()) }
+// Now implements shared.Store.
+func (sharedData) Now() clock.Mark { return clock.Mark(abi.Now()) }
 
 // find returns the policy of the request of the effective context, nil for none, or the
 // answer to a request that is refused for what it is.

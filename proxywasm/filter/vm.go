@@ -9,6 +9,7 @@ import (
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/core/shared"
 	"github.com/sluice-go/sluice/internal/refusals"
 	"github.com/sluice-go/sluice/policy/document"
 	"github.com/sluice-go/sluice/proxywasm/abi"
@@ -44,7 +45,7 @@ type stream struct {
 	recorded uint64
 	came     time.Duration
 	// Of the engine.
-	call    *call
+	call    *shared.Call
 	handle  decision.Handle
 	keys    [pipeline.MaxSteps]uint32
 	omits   uint16 // steps that the request does not pass
@@ -137,7 +138,10 @@ func (v *VM) RequestHeaders(id uint32) abi.Action {
 		return abi.Continue
 	}
 	q := &v.request
-	*q = request{attributes: attributes{root: r, sent: q.sent[:0]}}
+	if q.find == nil {
+		q.find = q.lookup
+	}
+	q.attributes = attributes{root: r, sent: q.sent[:0]}
 	q.readFields()
 	p, problem := r.find(q)
 	if problem == nil && p != nil {
@@ -312,8 +316,9 @@ func (v *VM) Tick(id uint32) {
 }
 
 // resume continues a stream that waited.
-func (v *VM) resume(s *stream, verdict verdict) {
-	abi.SetContext(s.id)
+func (v *VM) resume(id uint32, verdict verdict) {
+	s := v.streams[id]
+	abi.SetContext(id)
 	s.waits = false
 	s.root.recorder.decided(s, &verdict, true)
 	if s.trace != "" {

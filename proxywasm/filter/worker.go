@@ -8,7 +8,7 @@ import (
 	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/drive"
-	"github.com/sluice-go/sluice/proxywasm/cells"
+	"github.com/sluice-go/sluice/core/shared"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -48,9 +48,9 @@ func newWorker(p *policy, with *crowd, now func() clock.Mark, m *metrics) *worke
 func (w *worker) begin(s *stream, q *request) verdict {
 	r := drive.Request{Cost: q.cost, Deadline: -1}
 	if w.policy.plan.Keyed() != 0 {
-		r.Keys, r.Missing = w.keys.Of(w.policy.plan, q.lookup, w.used)
+		r.Keys, r.Missing = w.keys.Of(w.policy.plan, q.find, w.used)
 	}
-	w.keys.Price(&r, w.policy.plan, q.lookup)
+	w.keys.Price(&r, w.policy.plan, q.find)
 	w.driver.Advance(w.now())
 	w.read()
 	s.keys, s.omits = r.Keys, w.policy.plan.Unasked(r.Missing)
@@ -120,14 +120,14 @@ func (w *worker) end(s *stream, o reducer.Outcome) {
 	s.handle = decision.Handle{}
 }
 
-func (w *worker) tick(decided func(*stream, verdict)) {
+func (w *worker) tick(decided func(uint32, verdict)) {
 	w.driver.Advance(w.now())
 	w.read()
 	for _, s := range slices.Clone(w.parked) {
 		if s.decided.what != waits {
 			s.parked = false
 			w.parked = slices.DeleteFunc(w.parked, func(other *stream) bool { return other == s })
-			decided(s, s.decided)
+			decided(s.id, s.decided)
 		}
 	}
 }
@@ -160,6 +160,6 @@ func (w *worker) count(m *metrics) {
 	plan := w.policy.plan
 	steps(plan.Keyed(), func(i int) {
 		c := w.driver.Counts(i)
-		m.counts(w.policy, i, &cells.Counts{Evictions: c.Evictions, Shared: c.Shared, Unblocked: c.Unblocked})
+		m.counts(w.policy, i, &shared.Counts{Evictions: c.Evictions, Shared: c.Shared, Unblocked: c.Unblocked})
 	})
 }

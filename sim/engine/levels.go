@@ -44,8 +44,7 @@ func (p *process) gaugeSteps(lines *[]StepLine) {
 		}
 		line := StepLine{Step: plan.StepName(i), Kind: plan.Kind(i)}
 		counts := func() []uint32 { return make([]uint32, parts) }
-		row := mechanisms.Row(line.Kind)
-		switch traits := row.Traits; {
+		switch traits := mechanisms.Row(line.Kind).Traits; {
 		case traits.Has(mechanism.Modes) || traits.Has(mechanism.Hedges):
 			continue
 		case traits.Has(mechanism.Holds):
@@ -55,7 +54,7 @@ func (p *process) gaugeSteps(lines *[]StepLine) {
 		default: // a budget
 			line.Free = counts()
 		}
-		if row.Queue != nil {
+		if mechanisms.Facts(line.Kind).Queue != nil {
 			line.Waiting = counts()
 		}
 		*lines = append(*lines, line)

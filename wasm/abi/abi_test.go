@@ -1,6 +1,7 @@
 package abi
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math"
 	"math/rand/v2"
@@ -17,9 +18,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/backoff"
 	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/core/budget"
+	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/decision"
+	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/core/planwire"
+	"github.com/sluice-go/sluice/core/retry"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -43,7 +50,7 @@ func TestLayout(t *testing.T) {
 		"slot": unsafe.Offsetof(s.Slot), "generation": unsafe.Offsetof(s.Generation), "reason": unsafe.Offsetof(s.Reason),
 		"timeless": unsafe.Offsetof(s.Timeless), "millis": unsafe.Offsetof(s.Millis), "permit": unsafe.Offsetof(s.Permit),
 		"mode": unsafe.Offsetof(s.Mode), "attempt": unsafe.Offsetof(s.Attempt), "before": unsafe.Offsetof(s.Before), "began": unsafe.Offsetof(s.Began),
-		"keys": unsafe.Offsetof(s.Keys), "config": unsafe.Offsetof(s.Config), "step": unsafe.Offsetof(s.Step),
+		"keys": unsafe.Offsetof(s.Keys), "step": unsafe.Offsetof(s.Step),
 		"priced": unsafe.Offsetof(s.Priced), "costs": unsafe.Offsetof(s.Costs), "spent": unsafe.Offsetof(s.Spent), "used": unsafe.Offsetof(s.Used), "applies": unsafe.Offsetof(s.Applies), "decides": unsafe.Offsetof(s.Decides),
 	}, documented)
 	var d Decision
@@ -134,11 +141,17 @@ func TestBuffer(t *testing.T) {
 	assert.Equal(t, BadSize, m.Plan(4, 5))
 }
 
-func limiterOf(t *testing.T, m *Module, config ...float64) uint32 {
+// values writes settings to the buffer as a step of a plan has them, and returns their size.
+func values[C any](t *testing.T, m *Module, c C, plan func(*C, *planwire.Coder)) uint32 {
 	t.Helper()
-	m.Slots.Config = [40]float64{}
-	copy(m.Slots.Config[:], config)
-	maker := m.Limiter()
+	v := planwire.Writer(nil)
+	plan(&c, &v)
+	return write(t, m, string(v.Bytes()))
+}
+
+func limiterOf(t *testing.T, m *Module, c limiter.Config) uint32 {
+	t.Helper()
+	maker := m.Limiter(values(t, m, c, limiter.Plan))
 	require.Positive(t, maker, text(m))
 	cell := m.Cell(uint32(maker), 0)
 	require.Positive(t, cell)
@@ -150,7 +163,7 @@ func limiterOf(t *testing.T, m *Module, config ...float64) uint32 {
 func TestLimiter(t *testing.T) {
 	var m Module
 	s := &m.Slots
-	cell := limiterOf(t, &m, 0, 1, 1000, 1, 1500, 1, 0)
+	cell := limiterOf(t, &m, limiter.Config{Count: 1, Period: time.Second, Wait: 1500 * time.Millisecond, Queue: 1})
 	assert.Equal(t, int32(reducer.Admit), m.Acquire(cell, 1, 7, 0))
 	assert.Equal(t, int32(reducer.Wait), m.Acquire(cell, 1, 8, 200))
 	assert.InDelta(t, 800.0, s.Millis, 0, "the turn")
@@ -171,55 +184,114 @@ func TestLimiter(t *testing.T) {
 	assert.Equal(t, int32(1), m.Fresh(cell, 10_000))
 }
 
-// TestLimiterMore: what the order adds has the numbers of a block and of a warm-up
-// behind it.
+// TestLimiterMore: the maps of a limiter are in its settings.
 func TestLimiterMore(t *testing.T) {
 	var m Module
 	s := &m.Slots
-	block := limiterOf(t, &m, 0, 1, 1000, 1, 0, 0, MoreBlock, 1, 3, 60_000, 2e6, 90_000, 0, 0, 0)
+	rate := limiter.Config{Count: 1, Period: time.Second}
+	block := rate
+	block.Block = limiter.Block{After: 1, For: backoff.Config{Kind: backoff.Exponential, Base: time.Minute, Factor: 2_000_000, Max: 90 * time.Second}}
+	blocked := limiterOf(t, &m, block)
 	for _, want := range []struct{ at, after float64 }{{0, 60_000}, {60_000, 90_000}, {150_000, 90_000}} {
-		assert.Equal(t, int32(reducer.Admit), m.Acquire(block, 1, 0, want.at))
-		assert.Equal(t, int32(reducer.Reject), m.Acquire(block, 1, 0, want.at))
+		assert.Equal(t, int32(reducer.Admit), m.Acquire(blocked, 1, 0, want.at))
+		assert.Equal(t, int32(reducer.Reject), m.Acquire(blocked, 1, 0, want.at))
 		assert.Equal(t, uint32(reducer.ReasonRate), s.Reason)
 		assert.InDelta(t, want.after, s.Millis, 0)
-		assert.Equal(t, int32(reducer.Reject), m.Acquire(block, 1, 0, want.at+1))
+		assert.Equal(t, int32(reducer.Reject), m.Acquire(blocked, 1, 0, want.at+1))
 		assert.Equal(t, uint32(reducer.ReasonBlocked), s.Reason)
 	}
-	warm := limiterOf(t, &m, 0, 1, 1000, 1, 0, 0, MoreWarmUp, 9000, 3)
-	require.Equal(t, int32(reducer.Admit), m.Acquire(warm, 1, 0, 0))
-	require.Equal(t, int32(reducer.Reject), m.Acquire(warm, 1, 0, 0))
-	assert.InDelta(t, 2373.863543, s.Millis, 1e-6)
-	both := limiterOf(t, &m, 0, 1, 1000, 1, 0, 0, MoreBlock|MoreWarmUp, 1, 6, 0, 0, 0, 0, 0, 2, 1000, 3000, 9000, 3)
-	require.Equal(t, int32(reducer.Admit), m.Acquire(both, 1, 0, 0))
-	require.Equal(t, int32(reducer.Reject), m.Acquire(both, 1, 0, 0))
-	assert.InDelta(t, 2373.863543, s.Millis, 1e-6, "the turn is later than the end of the block")
+	both := rate
+	both.Block = limiter.Block{After: 1, For: backoff.Config{Kind: backoff.Listed, Delays: backoff.Delays(time.Second, 3*time.Second)}}
+	both.WarmUp = limiter.WarmUp{Over: 9 * time.Second, Factor: 3}
+	warm := both
+	warm.Block = limiter.Block{}
+	for name, c := range map[string]limiter.Config{"warm": warm, "the turn is later than the end of the block": both} {
+		cell := limiterOf(t, &m, c)
+		require.Equal(t, int32(reducer.Admit), m.Acquire(cell, 1, 0, 0))
+		require.Equal(t, int32(reducer.Reject), m.Acquire(cell, 1, 0, 0))
+		assert.InDelta(t, 2373.863543, s.Millis, 1e-6, name)
+	}
 }
 
-// TestConfigs: what is wrong with a configuration is said by its name.
-func TestConfigs(t *testing.T) {
+// TestLimiterCost: the cost that a step would take is none of a limiter alone.
+func TestLimiterCost(t *testing.T) {
 	var m Module
-	for _, c := range []struct {
-		make   func() int32
-		config []float64
-		code   int32
-		text   string
-	}{
-		{m.Limiter, []float64{0, 0, 1000}, BadPolicy, "rate"},
-		{m.Limiter, []float64{9, 1, 1000}, BadPolicy, "algorithm"},
-		{m.Limiter, []float64{0, 1.5, 1000}, BadArgument, "not whole"},
-		{m.Limiter, []float64{0, 1, math.NaN()}, BadArgument, "not whole"},
-		{m.Limiter, []float64{0, 1, -5}, BadPolicy, "rate"},
-		{m.Limiter, []float64{0, -1, 5}, BadArgument, "out of range"},
-		{m.Limiter, []float64{0, 1e10, 5}, BadArgument, "out of range"},
-		{m.Bulkhead, []float64{0}, BadPolicy, "concurrent"},
-		{m.Breaker, []float64{0, 10, 0, 5, 500_000, 0, 0, 0, 0, 1, 5}, BadPolicy, "probes"},
-		{m.Retry, []float64{0}, BadPolicy, "attempts"},
-	} {
-		m.Slots.Config = [40]float64{}
-		copy(m.Slots.Config[:], c.config)
-		assert.Equal(t, c.code, c.make(), c.config)
-		assert.Contains(t, text(&m), c.text)
+	c := limiter.Config{Count: 5, Period: time.Second, Cost: limiter.Cost{Attribute: "header:x-tokens", Permits: 4}, Charge: limiter.ChargeSettle, SettleMax: 3, Counts: 1}
+	cell := limiterOf(t, &m, c)
+	assert.Equal(t, int32(reducer.Admit), m.Acquire(cell, 5, 0, 0))
+	assert.Equal(t, int32(reducer.Reject), m.Acquire(cell, 1, 0, 0))
+}
+
+// TestSettings: what is wrong with settings is said by its name, and bytes that are none
+// are refused.
+func TestSettings(t *testing.T) {
+	var m Module
+	rate := limiter.Config{Count: 1, Period: time.Second}
+	refused := func(code, want int32, name string) {
+		t.Helper()
+		assert.Equal(t, want, code, name)
+		assert.Contains(t, text(&m), name)
 	}
+	refused(m.Limiter(values(t, &m, limiter.Config{Period: time.Second}, limiter.Plan)), BadPolicy, "rate")
+	refused(m.Limiter(values(t, &m, limiter.Config{Algorithm: 9, Count: 1, Period: time.Second}, limiter.Plan)), BadPolicy, "algorithm")
+	refused(m.Bulkhead(values(t, &m, bulkhead.Config{}, bulkhead.Plan)), BadPolicy, "concurrent")
+	refused(m.Breaker(values(t, &m, breaker.Config{Count: 10, Minimum: 5, FailureRate: reducer.Percent(50), Open: backoff.Config{Kind: backoff.Constant, Base: 5}}, breaker.Plan)), BadPolicy, "probes")
+	refused(m.Retry(values(t, &m, retry.Config{}, retry.Plan)), BadPolicy, "attempts")
+	refused(m.Limiter(math.MaxUint32), BadSize, "buffer")
+	refused(m.Retry(math.MaxUint32), BadSize, "buffer")
+	size := values(t, &m, rate, limiter.Plan)
+	src := string(m.Buffer[:size])
+	for n := range src {
+		refused(m.Limiter(write(t, &m, src[:n])), BadBytes, "cut off")
+	}
+	refused(m.Limiter(write(t, &m, src+"\x00")), BadBytes, "end")
+	assert.Equal(t, uint32(math.MaxUint32), m.Slots.Step)
+}
+
+// TestRetrySettings: the retry of plan bytes is the retry that retry.Plan reads there.
+// Every byte of some settings is changed in turn, and bytes are cut off and added.
+func TestRetrySettings(t *testing.T) {
+	var m Module
+	budgeted := retry.Config{Attempts: 3, Budgeted: true, Budget: budget.Config{Ratio: reducer.Percent(20), MinimumCount: 1, MinimumPeriod: 1, Window: 1}}
+	waits := retry.Config{Attempts: 3, Refusals: retry.WaitRefused}
+	made := 0
+	for _, c := range []retry.Config{
+		{Attempts: 1},
+		{Attempts: 3, MaxElapsed: time.Hour, Backoff: backoff.Config{Kind: backoff.Exponential, Base: time.Second, Factor: 1_500_000, Max: time.Minute, Jitter: backoff.Fraction, Share: reducer.Percent(20)}},
+		{Attempts: 1000, Backoff: backoff.Config{Kind: backoff.Listed, Delays: backoff.Delays(0, time.Second, 1<<63-1), Jitter: backoff.Full}},
+		budgeted, waits,
+	} {
+		v := planwire.Writer(nil)
+		retry.Plan(&c, &v)
+		src := v.Bytes()
+		sources := [][]byte{src, append(bytes.Clone(src), 0)}
+		for i := range src {
+			sources = append(sources, src[:i])
+			for b := range 256 {
+				changed := bytes.Clone(src)
+				changed[i] = byte(b)
+				sources = append(sources, changed)
+			}
+		}
+		for _, src := range sources {
+			r := planwire.Reader(src)
+			var read retry.Config
+			retry.Plan(&read, &r)
+			whole := r.Close()
+			again := planwire.Writer(nil)
+			retry.Plan(&read, &again)
+			want, err := retry.New(read)
+			alone := whole && bytes.Equal(again.Bytes(), src) && err == nil && !read.Budgeted && read.Refusals == retry.EndRefused
+			handle := m.Retry(write(t, &m, string(src)))
+			require.Equal(t, alone, handle > 0, "%x: %s", src, text(&m))
+			if alone {
+				made++
+				require.Equal(t, want, m.get(uint32(handle)).retry, "%x", src)
+				require.Zero(t, m.Free(uint32(handle)))
+			}
+		}
+	}
+	assert.Greater(t, made, 500)
 }
 
 // TestTimelessAcquire: where the slots say so, a breaker by time decides the same
@@ -227,8 +299,10 @@ func TestConfigs(t *testing.T) {
 func TestTimelessAcquire(t *testing.T) {
 	var m Module
 	s := &m.Slots
-	s.Config = [40]float64{1, 4, 1000, 4, 700000, 0, 0, 1, 0, 0, 1, 5000}
-	maker := uint32(m.Breaker())
+	maker := uint32(m.Breaker(values(t, &m, breaker.Config{
+		Window: breaker.Time, Count: 4, Span: time.Second, Minimum: 4, FailureRate: reducer.Percent(70), Probes: 1,
+		Open: backoff.Config{Kind: backoff.Constant, Base: 5 * time.Second},
+	}, breaker.Plan)))
 	timed, timeless := uint32(m.Cell(maker, 0)), uint32(m.Cell(maker, 0))
 	state := func(cell uint32) []byte {
 		size := m.State(cell)
@@ -267,8 +341,9 @@ func TestTimelessAcquire(t *testing.T) {
 func TestBreaker(t *testing.T) {
 	var m Module
 	s := &m.Slots
-	s.Config = [40]float64{2, 2, 0, 0, 0, 0, 0, 1, 0, 0, 1, 5000}
-	maker := m.Breaker()
+	maker := m.Breaker(values(t, &m, breaker.Config{
+		Window: breaker.Consecutive, Count: 2, Probes: 1, Open: backoff.Config{Kind: backoff.Constant, Base: 5 * time.Second},
+	}, breaker.Plan))
 	require.Positive(t, maker, text(&m))
 	cell := uint32(m.Cell(uint32(maker), 0))
 	require.Equal(t, int32(reducer.Admit), m.Acquire(cell, 1, 0, 0))
@@ -290,7 +365,8 @@ func TestBreaker(t *testing.T) {
 // TestStates: a state goes from a cell to another one, as it is or moved.
 func TestStates(t *testing.T) {
 	var m Module
-	one, two := limiterOf(t, &m, 0, 2, 1000, 2), limiterOf(t, &m, 0, 2, 1000, 2)
+	rate := limiter.Config{Count: 2, Period: time.Second, Burst: 2}
+	one, two := limiterOf(t, &m, rate), limiterOf(t, &m, rate)
 	m.Acquire(one, 2, 0, 100)
 	size := m.State(one)
 	require.Positive(t, size)
@@ -314,10 +390,9 @@ func TestStates(t *testing.T) {
 // TestAdopt: a raised rate takes effect at once, the permits are kept.
 func TestAdopt(t *testing.T) {
 	var m Module
-	cell := limiterOf(t, &m, 0, 1, 1000, 1)
+	cell := limiterOf(t, &m, limiter.Config{Count: 1, Period: time.Second, Burst: 1})
 	require.Equal(t, int32(reducer.Admit), m.Acquire(cell, 1, 0, 0))
-	m.Slots.Config = [40]float64{0, 10, 1000, 10}
-	maker := m.Limiter()
+	maker := m.Limiter(values(t, &m, limiter.Config{Count: 10, Period: time.Second, Burst: 10}, limiter.Plan))
 	assert.Equal(t, int32(reducer.Done), m.Adopt(cell, uint32(maker), 0))
 	assert.Equal(t, int32(reducer.Reject), m.Acquire(cell, 1, 0, 0))
 	assert.InDelta(t, 100.0, m.Slots.Millis, 0)
@@ -329,27 +404,27 @@ func TestAdopt(t *testing.T) {
 func TestRetry(t *testing.T) {
 	var m Module
 	s := &m.Slots
-	s.Config = [40]float64{3, 0, 3, 100, 2e6}
-	retry := uint32(m.Retry())
+	three := retry.Config{Attempts: 3, Backoff: backoff.Config{Kind: backoff.Exponential, Base: 100 * time.Millisecond, Factor: 2_000_000}}
+	retries := uint32(m.Retry(values(t, &m, three, retry.Plan)))
 	nan := math.NaN()
 	s.Attempt, s.Before = 1, 0
-	assert.Equal(t, int32(1), m.Next(retry, uint32(reducer.Fail), nan, nan, 0, 0, 0))
+	assert.Equal(t, int32(1), m.Next(retries, uint32(reducer.Fail), nan, nan, 0, 0, 0))
 	assert.InDelta(t, 100.0, s.Millis, 0)
 	s.Attempt = 2
-	assert.Equal(t, int32(1), m.Next(retry, uint32(reducer.Fail), 700, nan, 0, 0, 0))
+	assert.Equal(t, int32(1), m.Next(retries, uint32(reducer.Fail), 700, nan, 0, 0, 0))
 	assert.InDelta(t, 700.0, s.Millis, 0, "a retry-after is a floor")
-	assert.Equal(t, int32(0), m.Next(retry, uint32(reducer.Fail), nan, 150, 0, 0, 0))
+	assert.Equal(t, int32(0), m.Next(retries, uint32(reducer.Fail), nan, 150, 0, 0, 0))
 	assert.Equal(t, uint32(reducer.ReasonDeadline), s.Reason)
-	assert.Equal(t, int32(0), m.Next(retry, uint32(reducer.Fail), -1, nan, 0, 0, 0))
+	assert.Equal(t, int32(0), m.Next(retries, uint32(reducer.Fail), -1, nan, 0, 0, 0))
 	assert.Equal(t, uint32(reducer.ReasonPushback), s.Reason)
 	s.Attempt = 3
-	assert.Equal(t, int32(0), m.Next(retry, uint32(reducer.Fail), nan, nan, 0, 0, 0))
+	assert.Equal(t, int32(0), m.Next(retries, uint32(reducer.Fail), nan, nan, 0, 0, 0))
 	assert.Equal(t, uint32(reducer.ReasonAttempts), s.Reason)
-	assert.Equal(t, int32(0), m.Next(retry, uint32(reducer.OK), nan, nan, 0, 0, 0))
-	assert.Equal(t, BadArgument, m.Next(retry, 999, nan, nan, 0, 0, 0))
+	assert.Equal(t, int32(0), m.Next(retries, uint32(reducer.OK), nan, nan, 0, 0, 0))
+	assert.Equal(t, BadArgument, m.Next(retries, 999, nan, nan, 0, 0, 0))
 
-	s.Config = [40]float64{9, 6000, 6, 0, 0, 0, 0, 0, 2, 0, 2000}
-	listed := uint32(m.Retry())
+	nine := retry.Config{Attempts: 9, MaxElapsed: 6 * time.Second, Backoff: backoff.Config{Kind: backoff.Listed, Delays: backoff.Delays(0, 2*time.Second)}}
+	listed := uint32(m.Retry(values(t, &m, nine, retry.Plan)))
 	s.Attempt, s.Before, s.Began = 1, 0, 1000
 	assert.Equal(t, int32(1), m.Next(listed, uint32(reducer.Fail), nan, nan, 3000, 0, 0))
 	assert.InDelta(t, 0.0, s.Millis, 0)
@@ -358,8 +433,7 @@ func TestRetry(t *testing.T) {
 	assert.InDelta(t, 2000.0, s.Millis, 0)
 	assert.Equal(t, int32(0), m.Next(listed, uint32(reducer.Fail), nan, nan, 5000, 0, 0))
 	assert.Equal(t, uint32(reducer.ReasonElapsed), s.Reason)
-	s.Config = [40]float64{9, 0, 6, 0, 0, 0, 0, 0, 17}
-	assert.Equal(t, BadArgument, m.Retry(), "more delays than there may be")
+	assert.Equal(t, BadBytes, m.Retry(write(t, &m, "\x09\x06\x11")), "more delays than there may be")
 }
 
 const policy = `{"steps":[{"retry":{"attempts":2,"backoff":{"constant":"1s"},"jitter":"none"}},{"limit":{"rate":"2/1s","per":"key"}},{"timeout":"500ms"}]}`

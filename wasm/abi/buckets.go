@@ -105,18 +105,23 @@ func (m *Buckets) Reserve(size uint32) int32 {
 	return m.Module.Reserve(size)
 }
 
-// Limiter makes a maker of token buckets: the configuration of Module.Limiter, of
-// which only the count, the period and the burst are not 0.
-func (m *Buckets) Limiter() int32 {
-	c := m.config()
-	algorithm, made := c.byte(), tokenbucket.Config{Count: c.uint32(), Period: c.duration(), Burst: c.uint32()}
-	waits, queue, order := c.duration() != 0, c.uint32(), c.byte()
-	if c.wrong {
-		return m.fail(BadArgument, "a number is not whole or out of range")
+// Limiter makes a maker of token buckets of the settings of a limiter in the buffer, as
+// Module.Limiter does. All but the rate and the burst are 0.
+func (m *Buckets) Limiter(size uint32) int32 {
+	src, ok := m.take(size)
+	if !ok {
+		return BadSize
 	}
-	machine, err := tokenbucket.New(made)
-	if err != nil || limiter.Algorithm(algorithm) != limiter.TokenBucket || waits || queue|uint32(order) != 0 {
-		return m.fail(BadPolicy, "no configuration of a token bucket without a queue")
+	v := numbers{src: src}
+	algorithm := v.next(0)
+	machine, err := tokenbucket.New(tokenbucket.Config{Count: v.count(), Period: v.duration(), Burst: v.count()})
+	// The wait, the queue, the order, the attribute and the default of the cost, the charge,
+	// the most that is settled, and the counted outcomes.
+	for range 8 {
+		v.next(0)
+	}
+	if v.wrong || len(v.src) > 0 || err != nil || limiter.Algorithm(algorithm) != limiter.TokenBucket {
+		return m.fail(BadPolicy, "no settings of a token bucket without a queue")
 	}
 	b, handle := m.add(bucketMaker)
 	if b != nil {

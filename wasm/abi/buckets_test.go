@@ -4,10 +4,13 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/sluice-go/sluice/core/backoff"
+	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/internal/testenv"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -20,9 +23,10 @@ func TestBucketsAreLimiters(t *testing.T) {
 	var small Buckets
 	var whole Module
 	var cells [][2]uint32
-	config := [40]float64{0, 3, 100, 4}
-	small.Slots.Config, whole.Slots.Config = config, config
-	makers := [2]uint32{uint32(small.Limiter()), uint32(whole.Limiter())}
+	rate := limiter.Config{Count: 3, Period: 100 * time.Millisecond, Burst: 4}
+	makers := [2]uint32{
+		uint32(small.Limiter(values(t, &small.Module, rate, limiter.Plan))), uint32(whole.Limiter(values(t, &whole, rate, limiter.Plan))),
+	}
 	both := func(ours, theirs int32) int32 {
 		t.Helper()
 		if ours != theirs {
@@ -72,26 +76,62 @@ func TestBucketsAreLimiters(t *testing.T) {
 	}
 }
 
+// TestBucketSettings: buckets are made of the settings of a limiter, as limiter.Plan writes
+// them, where it is a token bucket without a queue and has no other setting.
+func TestBucketSettings(t *testing.T) {
+	var small Buckets
+	var whole Module
+	rate := limiter.Config{Count: 5, Period: time.Second}
+	with := func(change func(*limiter.Config)) limiter.Config {
+		c := rate
+		change(&c)
+		return c
+	}
+	made := 0
+	for name, c := range map[string]limiter.Config{
+		"rate": rate, "burst": with(func(c *limiter.Config) { c.Burst = 1000 }), "longest": {Count: 1, Period: 1 << 62},
+		"greatest": {Count: limiter.MaxCount, Period: time.Hour, Burst: 1}, "too long": {Count: 1, Period: 1<<63 - 1}, "none": {},
+		"window": with(func(c *limiter.Config) { c.Algorithm = limiter.FixedWindow }),
+		"leaky":  with(func(c *limiter.Config) { c.Algorithm = limiter.LeakyBucket }),
+		"wait":   with(func(c *limiter.Config) { c.Wait, c.Queue = time.Second, 1 }), "queue": with(func(c *limiter.Config) { c.Queue = 1 }),
+		"order": with(func(c *limiter.Config) { c.Order = limiter.Newest }),
+		"cost":  with(func(c *limiter.Config) { c.Cost.Permits = 2 }), "attribute": with(func(c *limiter.Config) { c.Cost.Attribute = "x" }),
+		"charge": with(func(c *limiter.Config) { c.Charge = limiter.ChargeEnd }), "counts": with(func(c *limiter.Config) { c.Counts = 1 }),
+		"settles": with(func(c *limiter.Config) { c.Charge, c.SettleMax = limiter.ChargeSettle, 5 }),
+		"block": with(func(c *limiter.Config) {
+			c.Block = limiter.Block{After: 1, For: backoff.Config{Kind: backoff.Constant, Base: 1}}
+		}),
+		"warm": with(func(c *limiter.Config) { c.WarmUp = limiter.WarmUp{Over: 1, Factor: 3} }),
+	} {
+		_, err := limiter.New(c)
+		plain := c == limiter.Config{Count: c.Count, Period: c.Period, Burst: c.Burst} && err == nil
+		size := values(t, &small.Module, c, limiter.Plan)
+		src := string(small.Buffer[:size])
+		code := small.Limiter(size)
+		if !plain {
+			assert.Equal(t, BadPolicy, code, name)
+			continue
+		}
+		made++
+		require.Positive(t, code, name)
+		bucket, cell := uint32(small.Cell(uint32(code), 0)), limiterOf(t, &whole, c)
+		for _, cost := range []uint32{1, 4, 1000} {
+			require.Equal(t, whole.Acquire(cell, cost, 0, 0), small.Acquire(bucket, cost, 0, 0), name)
+			require.Equal(t, whole.Slots.Permit, small.Slots.Permit, name)
+		}
+		for n := range src {
+			assert.Equal(t, BadPolicy, small.Limiter(write(t, &small.Module, src[:n])), name)
+		}
+		assert.Equal(t, BadPolicy, small.Limiter(write(t, &small.Module, src+"\x00")), name)
+	}
+	assert.Equal(t, 4, made)
+	assert.Equal(t, BadSize, small.Limiter(9999))
+}
+
 // TestBucketsRefuse: what is wrong is a code, and changes nothing.
 func TestBucketsRefuse(t *testing.T) {
 	var m Buckets
-	for _, c := range []struct {
-		config []float64
-		code   int32
-	}{
-		{[]float64{1, 5, 1000}, BadPolicy},
-		{[]float64{0, 5, 1000, 0, 1000, 1}, BadPolicy},
-		{[]float64{0, 5, 1000, 0, 0, 1}, BadPolicy},
-		{[]float64{0, 5, 1000, 0, 0, 0, 1}, BadPolicy},
-		{[]float64{0, 0, 1000}, BadPolicy},
-		{[]float64{0, 1.5, 1000}, BadArgument},
-	} {
-		m.Slots.Config = [40]float64{}
-		copy(m.Slots.Config[:], c.config)
-		assert.Equal(t, c.code, m.Limiter(), c.config)
-	}
-	m.Slots.Config = [40]float64{0, 5, 1000}
-	maker := uint32(m.Limiter())
+	maker := uint32(m.Limiter(values(t, &m.Module, limiter.Config{Count: 5, Period: time.Second}, limiter.Plan)))
 	cell := uint32(m.Cell(maker, 0))
 	nan := math.NaN()
 	assert.Equal(t, BadHandle, m.Cell(cell, 0))
@@ -113,8 +153,7 @@ func TestBucketsRefuse(t *testing.T) {
 func TestBucketsWithoutRoom(t *testing.T) {
 	room := true
 	m := Buckets{Room: func(uint32) bool { return room }}
-	m.Slots.Config = [40]float64{0, 5, 1000}
-	maker := uint32(m.Limiter())
+	maker := uint32(m.Limiter(values(t, &m.Module, limiter.Config{Count: 5, Period: time.Second}, limiter.Plan)))
 	cell := uint32(m.Cell(maker, 0))
 	for range partSize - 2 {
 		require.Positive(t, m.Cell(maker, 0))

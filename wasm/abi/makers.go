@@ -1,99 +1,36 @@
 package abi
 
 import (
-	"math"
-	"time"
-
-	"github.com/sluice-go/sluice/core/backoff"
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/bulkhead"
-	"github.com/sluice-go/sluice/core/calendar"
 	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/planbytes"
+	"github.com/sluice-go/sluice/core/planwire"
 	"github.com/sluice-go/sluice/core/retry"
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// config reads Slots.Config, one number after another.
-type config struct {
-	numbers *[40]float64
-	next    int
-	wrong   bool
+// settings reads the settings of one mechanism from the first size bytes of the buffer, as
+// plan bytes have them behind the head of a step.
+func settings[C any](m *Module, size uint32, c *C, plan func(*C, *planwire.Coder)) int32 {
+	src, ok := m.take(size)
+	if !ok {
+		return BadSize
+	}
+	if n := size + objectBytes; m.short(n, n, forObject) {
+		return NoMemory
+	}
+	v := planwire.Reader(src)
+	if plan(c, &v); !v.Close() {
+		return m.wrongPlan(&planbytes.Error{Step: -1, Field: v.Field()})
+	}
+	return 0
 }
 
-func (m *Module) config() config { return config{numbers: &m.Slots.Config} }
-
-func (c *config) number() float64 {
-	if c.next == len(c.numbers) {
-		c.wrong = true // settings that exclude each other
-		return 0
-	}
-	n := c.numbers[c.next]
-	c.next++
-	return n
-}
-
-// count reads a whole number from 0 to most.
-func (c *config) count(most float64) uint32 {
-	n := c.number()
-	if !(n >= 0 && n <= most) || n != float64(uint32(n)) {
-		c.wrong = true
-		return 0
-	}
-	return uint32(n)
-}
-
-// duration reads milliseconds, rounded to nanoseconds.
-func (c *config) duration() time.Duration {
-	n := c.number()
-	if math.IsNaN(n) {
-		c.wrong = true
-	}
-	if n < 0 {
-		return time.Duration(whole(n - 0.5/nanos))
-	}
-	return time.Duration(whole(n + 0.5/nanos))
-}
-
-func (c *config) uint32() uint32       { return c.count(1<<32 - 1) }
-func (c *config) byte() uint8          { return uint8(c.count(255)) }
-func (c *config) share() reducer.Share { return reducer.Millionths(c.uint32()) }
-
-func (c *config) backoff() backoff.Config {
-	return backoff.Config{
-		Kind: backoff.Kind(c.byte()), Base: c.duration(), Factor: backoff.Factor(c.uint32()),
-		Max: c.duration(), Jitter: backoff.JitterKind(c.byte()), Share: c.share(), Delays: c.delays(),
-	}
-}
-
-// delays reads how many delays there are, and each of them.
-func (c *config) delays() backoff.List {
-	list := make([]time.Duration, c.count(backoff.MaxDelays))
-	for i := range list {
-		list[i] = c.duration()
-	}
-	return backoff.Delays(list...)
-}
-
-// calendar reads a unit, a zone, and the wall time of mark 0.
-func (c *config) calendar() calendar.Config {
-	unit, zone := calendar.Unit(c.byte()), calendar.Packed{}
-	for i := range zone {
-		zone[i] = c.uint32()
-	}
-	seconds := time.Duration(c.uint32()) * time.Second
-	return calendar.Config{Unit: unit, Zone: calendar.Unpack(zone), Epoch: seconds + time.Duration(c.uint32())}
-}
-
-// made names what a constructor made of the configuration.
-func (m *Module) made(c *config, o object, err error) int32 {
-	if c.wrong {
-		return m.fail(BadArgument, "the configuration has a number that is not whole or out of range")
-	}
+// made names what a constructor made of settings.
+func (m *Module) made(o object, err error) int32 {
 	if err == nil {
-		if m.short(objectBytes, objectBytes, forObject) {
-			return NoMemory
-		}
 		return m.put(o)
 	}
 	if wrong, ok := err.(*reducer.ConfigError); ok && !reducer.ErrorTexts {
@@ -114,68 +51,37 @@ type maker struct {
 	grows uint32
 }
 
-// What is added to the order of a limiter where further numbers are behind it.
-const (
-	MoreBlock  = 2 // those of its blocks: after how many refusals, and the time as a backoff
-	MoreWarmUp = 4 // behind those, the two of its warm-up
-	MoreZone   = 8 // behind those, the unit, the zone, and the seconds and nanoseconds of the wall time of mark 0
-)
-
-// Limiter makes a maker of limiters: algorithm, count, period, burst, wait,
-// queue, order, and what the order adds.
-func (m *Module) Limiter() int32 {
-	c := m.config()
-	l := limiter.Config{
-		Algorithm: limiter.Algorithm(c.byte()), Count: c.uint32(), Period: c.duration(), Burst: c.uint32(),
-		Wait: c.duration(), Queue: c.uint32(), Order: limiter.Order(c.byte()),
+// Limiter makes a maker of limiters of the settings in the buffer. What they say about the
+// cost of a call is for pipelines: here each call of a cell names its cost.
+func (m *Module) Limiter(size uint32) int32 {
+	var c limiter.Config
+	if code := settings(m, size, &c, limiter.Plan); code < 0 {
+		return code
 	}
-	more := l.Order
-	l.Order &^= MoreBlock | MoreWarmUp | MoreZone
-	if more&MoreBlock != 0 {
-		l.Block.After, l.Block.For = c.uint32(), c.backoff()
-	}
-	if more&MoreWarmUp != 0 {
-		l.WarmUp.Over, l.WarmUp.Factor = c.duration(), c.uint32()
-	}
-	if more&MoreZone != 0 {
-		l.Calendar = c.calendar()
-	}
-	made, err := limiter.Cells(l)
-	return m.made(&c, object{maker: &maker{Maker: made, queued: c.numbers[4] > 0, grows: limiterBytes(l)}}, err)
+	c.Cost, c.Charge, c.SettleMax, c.Counts = limiter.Cost{}, limiter.ChargeStart, 0, 0
+	made, err := limiter.Cells(c)
+	return m.made(object{maker: &maker{Maker: made, queued: c.Wait > 0, grows: limiterBytes(c)}}, err)
 }
 
-// Bulkhead makes a maker of bulkheads: concurrent, queue, wait, order, lease.
-func (m *Module) Bulkhead() int32 {
-	c := m.config()
-	b := bulkhead.Config{
-		Concurrent: c.uint32(), Queue: c.uint32(), Wait: c.duration(), Order: limiter.Order(c.byte()), Lease: c.duration(),
+// Bulkhead is Limiter for bulkheads.
+func (m *Module) Bulkhead(size uint32) int32 {
+	var c bulkhead.Config
+	if code := settings(m, size, &c, bulkhead.Plan); code < 0 {
+		return code
 	}
-	made, err := bulkhead.Cells(b)
-	return m.made(&c, object{maker: &maker{Maker: made, queued: true, grows: bulkheadBytes(b)}}, err)
+	made, err := bulkhead.Cells(c)
+	return m.made(object{maker: &maker{Maker: made, queued: true, grows: bulkheadBytes(c)}}, err)
 }
 
-// Breaker makes a maker of breakers: window, count, span, minimum, failure
-// rate, slow over, slow rate, probes, successes, the longest half-open, the open time
-// as a backoff. Where moreSettings is added to the window there follow: slow in a row, the
-// initial mode, the longest retry-after to obey, ramp over, ramp from, forget.
-func (m *Module) Breaker() int32 {
-	c := m.config()
-	kind := c.byte()
-	b := breaker.Config{
-		Window: breaker.WindowKind(kind &^ moreSettings), Count: c.uint32(), Span: c.duration(), Minimum: c.uint32(), FailureRate: c.share(),
-		SlowOver: c.duration(), SlowRate: c.share(), Probes: c.uint32(), Successes: c.uint32(), HalfOpenMax: c.duration(), Open: c.backoff(),
+// Breaker is Limiter for breakers.
+func (m *Module) Breaker(size uint32) int32 {
+	var c breaker.Config
+	if code := settings(m, size, &c, breaker.Plan); code < 0 {
+		return code
 	}
-	if kind&moreSettings != 0 {
-		b.SlowConsecutive, b.Initial, b.ObeyRetryAfter = c.uint32(), breaker.Mode(c.byte()), c.duration()
-		b.RampOver, b.RampFrom, b.Forget = c.duration(), c.share(), c.duration()
-	}
-	made, err := breaker.Cells(b)
-	return m.made(&c, object{maker: &maker{Maker: made, timeless: timeless(b, true), grows: breakerBytes(b)}}, err)
+	made, err := breaker.Cells(c)
+	return m.made(object{maker: &maker{Maker: made, timeless: timeless(c, true), grows: breakerBytes(c)}}, err)
 }
-
-// moreSettings is the bit of the window of a breaker that says that its newer settings
-// follow.
-const moreSettings = 1 << 6
 
 // What a closed breaker needs no time for.
 const (
@@ -195,9 +101,23 @@ func timeless(c breaker.Config, judges bool) uint32 {
 	return TimelessCall
 }
 
-// Retry makes a retry: attempts, the longest time in which they start, the backoff.
-func (m *Module) Retry() int32 {
-	c := m.config()
-	made, err := retry.New(retry.Config{Attempts: c.uint32(), MaxElapsed: c.duration(), Backoff: c.backoff()})
-	return m.made(&c, object{retry: made}, err)
+// Retry makes a retry of the settings in the buffer, as retry.Plan writes them: without a
+// budget, and with the first word of refusals, because no step is below it.
+func (m *Module) Retry(size uint32) int32 {
+	src, ok := m.take(size)
+	if !ok {
+		return BadSize
+	}
+	if m.short(objectBytes, objectBytes, forObject) {
+		return NoMemory
+	}
+	v := numbers{src: src}
+	c := retry.Config{Attempts: v.count(), Backoff: v.backoff(), MaxElapsed: v.duration(), Refusals: retry.EndRefused}
+	v.next(0)
+	v.next(0)
+	if v.wrong || len(v.src) > 0 {
+		return m.fail(BadBytes, "no settings of a retry without a budget")
+	}
+	made, err := retry.New(c)
+	return m.made(object{retry: made}, err)
 }

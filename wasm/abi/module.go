@@ -11,20 +11,20 @@ import (
 )
 
 // Version of the ABI. A module of a greater one may lack what this one has.
-const Version = 3
+const Version = 4
 
 // Codes of errors. All are negative. The text of the error is in the buffer, in a
 // module without texts the name of the wrong setting alone.
 const (
 	// BadHandle: there is no such object, or it is of another kind.
 	BadHandle int32 = -1
-	// BadPolicy: the document, the plan or the configuration is wrong.
+	// BadPolicy: the document, the plan or the settings are wrong.
 	BadPolicy int32 = -2
 	// BadSize: more bytes than the buffer has, or more than can be had.
 	BadSize int32 = -3
 	// BadArgument: a number is none of those that are allowed.
 	BadArgument int32 = -4
-	// BadBytes: the bytes are no plan, no state or no action of this machine.
+	// BadBytes: the bytes are no plan, no settings, no state or no action of this machine.
 	BadBytes int32 = -5
 	// Stale: the call is over, unknown or not running. It is no error of the
 	// host, changes nothing, and leaves no text.
@@ -78,25 +78,24 @@ type Slots struct {
 	Attempt uint32                    // 108
 	Before  int64                     // 112
 	Keys    [pipeline.MaxSteps]uint32 // 120, in
-	Config  [40]float64               // 184, in
 	// Step of a plan that does not compile, the greatest u32 for none; of a Done with
 	// DoneKeeps the timeout.
-	Step uint32 // 504
+	Step uint32 // 184
 	// Priced has a bit for each step whose cost in Costs holds for the next Begin, which
 	// clears it.
-	Priced uint32 // 508, in
+	Priced uint32 // 188, in
 	// Began is when a call of a retry alone began, in milliseconds.
-	Began float64                   // 512, in
-	Costs [pipeline.MaxSteps]uint32 // 520, in
+	Began float64                   // 192, in
+	Costs [pipeline.MaxSteps]uint32 // 200, in
 	// Spent is 1 where Used holds for the next Done, which clears it.
-	Spent uint32 // 584, in
-	Used  uint32 // 588, in
+	Spent uint32 // 264, in
+	Used  uint32 // 268, in
 	// Applies are the steps that do not apply to the call of the next Begin, and from bit 16
 	// on those that enforce nothing for it, by an attribute. They hold, and Decides says for
 	// which steps an attribute decides that, where Decides has ConditionsHold. Begin clears
 	// that.
-	Applies uint32 // 592, in
-	Decides uint32 // 596, in
+	Applies uint32 // 272, in
+	Decides uint32 // 276, in
 }
 
 // The bits of Slots.Decides above those of the steps.

@@ -3,16 +3,14 @@ package host
 import (
 	"encoding/binary"
 	"errors"
-	"math"
 	"time"
 	"unsafe"
 
 	"github.com/sluice-go/sluice/clock"
-	"github.com/sluice-go/sluice/core/backoff"
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/bulkhead"
-	"github.com/sluice-go/sluice/core/calendar"
 	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/planwire"
 	"github.com/sluice-go/sluice/reducer"
 	"github.com/sluice-go/sluice/wasm/abi"
 )
@@ -24,76 +22,40 @@ type Maker struct {
 	queued bool
 }
 
-// Limiter returns a maker of limiters. Durations of the configuration are exact
-// up to 104 days; the error is an *Error that names a field which is wrong.
+// Limiter returns a maker of limiters. The error is an *Error that names a field which is
+// wrong.
 func (m *Module) Limiter(c limiter.Config) (*Maker, error) {
-	numbers := []float64{float64(c.Algorithm), float64(c.Count), millis(c.Period), float64(c.Burst), millis(c.Wait), float64(c.Queue), float64(c.Order)}
-	const order = 6
-	if c.Block != (limiter.Block{}) {
-		numbers[order] += abi.MoreBlock
-		numbers = append(append(numbers, float64(c.Block.After)), backoffNumbers(c.Block.For)...)
-	}
-	if c.WarmUp != (limiter.WarmUp{}) {
-		numbers[order] += abi.MoreWarmUp
-		numbers = append(numbers, millis(c.WarmUp.Over), float64(c.WarmUp.Factor))
-	}
-	if z := c.Calendar; z.Unit != calendar.NoUnit {
-		numbers[order] += abi.MoreZone
-		numbers = append(numbers, float64(z.Unit))
-		for _, n := range z.Zone.Pack() {
-			numbers = append(numbers, float64(n))
-		}
-		numbers = append(numbers, float64(z.Epoch/time.Second), float64(z.Epoch%time.Second))
-	}
-	return m.configured(limiterOf, c.Wait > 0, numbers...)
+	return configured(m, limiterOf, c.Wait > 0, c, limiter.Plan, limiter.New)
 }
 
 // Bulkhead is Limiter for bulkheads.
 func (m *Module) Bulkhead(c bulkhead.Config) (*Maker, error) {
-	return m.configured(bulkheadOf, true, float64(c.Concurrent), float64(c.Queue), millis(c.Wait), float64(c.Order), millis(c.Lease))
+	return configured(m, bulkheadOf, true, c, bulkhead.Plan, bulkhead.New)
 }
 
 // Breaker is Limiter for breakers.
 func (m *Module) Breaker(c breaker.Config) (*Maker, error) {
-	newer := c.Forget > 0 || c.SlowConsecutive > 0 || c.Initial != breaker.Closed || c.ObeyRetryAfter > 0 || c.RampOver > 0
-	kind := float64(c.Window)
-	if newer {
-		kind += 64
-	}
-	numbers := append([]float64{
-		kind, float64(c.Count), millis(c.Span), float64(c.Minimum), float64(c.FailureRate.Millionths()),
-		millis(c.SlowOver), float64(c.SlowRate.Millionths()), float64(c.Probes), float64(c.Successes), millis(c.HalfOpenMax),
-	}, backoffNumbers(c.Open)...)
-	if newer {
-		numbers = append(numbers, float64(c.SlowConsecutive), float64(c.Initial), millis(c.ObeyRetryAfter), millis(c.RampOver), float64(c.RampFrom.Millionths()), millis(c.Forget))
-	}
-	return m.configured(breakerOf, false, numbers...)
+	return configured(m, breakerOf, false, c, breaker.Plan, breaker.New)
 }
 
-func backoffNumbers(c backoff.Config) []float64 {
-	numbers := []float64{
-		float64(c.Kind), millis(c.Base), float64(c.Factor), millis(c.Max), float64(c.Jitter), float64(c.Share.Millionths()), float64(c.Delays.Len()),
-	}
-	for i := range c.Delays.Len() {
-		numbers = append(numbers, millis(c.Delays.At(i)))
-	}
-	return numbers
-}
-
-func millis(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
-
-// configured makes a maker of the numbers of a configuration.
-func (m *Module) configured(e export, queued bool, numbers ...float64) (*Maker, error) {
+// configured makes a maker of the settings of a configuration. It is checked here, too,
+// because plan bytes have no negative numbers, and leave out the parts of a map that is off.
+func configured[C, M any](m *Module, e export, queued bool, c C, plan func(*C, *planwire.Coder), check func(C) (M, error)) (*Maker, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	memory, err := m.memory()
+	if m.lost != nil {
+		return nil, m.lost
+	}
+	if _, err := check(c); err != nil {
+		return nil, &Error{Code: abi.BadPolicy, Text: err.Error()}
+	}
+	v := planwire.Writer(nil)
+	plan(&c, &v)
+	room, _, err := m.makeRoom(len(v.Bytes()))
 	if err != nil {
 		return nil, err
 	}
-	for i, n := range numbers {
-		binary.LittleEndian.PutUint64(memory[m.slots+atConfig+uint32(8*i):], math.Float64bits(n))
-	}
-	return m.maker(queued, e)
+	return m.maker(queued, e, uint64(copy(room, v.Bytes())))
 }
 
 func (m *Module) maker(queued bool, e export, args ...uint64) (*Maker, error) {

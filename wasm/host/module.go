@@ -71,7 +71,6 @@ const (
 	atApplies = uint32(unsafe.Offsetof(abi.Slots{}.Applies))
 	atDecides = uint32(unsafe.Offsetof(abi.Slots{}.Decides))
 	atCosts   = uint32(unsafe.Offsetof(abi.Slots{}.Costs))
-	atConfig  = uint32(unsafe.Offsetof(abi.Slots{}.Config))
 	slotsSize = uint32(unsafe.Sizeof(abi.Slots{}))
 )
 

@@ -76,9 +76,9 @@ var calls = map[string]struct {
 		return m.Load(u(s[0]), u(s[1]), u(s[2]), u(s[3]), f(s[4]), f(s[5]))
 	}},
 	"batch":    {"ii:i", func(m *abi.Module, s []uint64) int32 { return m.Batch(u(s[0]), u(s[1])) }},
-	"limiter":  {":i", func(m *abi.Module, _ []uint64) int32 { return m.Limiter() }},
-	"bulkhead": {":i", func(m *abi.Module, _ []uint64) int32 { return m.Bulkhead() }},
-	"breaker":  {":i", func(m *abi.Module, _ []uint64) int32 { return m.Breaker() }},
+	"limiter":  {"i:i", func(m *abi.Module, s []uint64) int32 { return m.Limiter(u(s[0])) }},
+	"bulkhead": {"i:i", func(m *abi.Module, s []uint64) int32 { return m.Bulkhead(u(s[0])) }},
+	"breaker":  {"i:i", func(m *abi.Module, s []uint64) int32 { return m.Breaker(u(s[0])) }},
 	"cell":     {"id:i", func(m *abi.Module, s []uint64) int32 { return m.Cell(u(s[0]), f(s[1])) }},
 	"acquire":  {"iiid:i", func(m *abi.Module, s []uint64) int32 { return m.Acquire(u(s[0]), u(s[1]), u(s[2]), f(s[3])) }},
 	"step": {"iiiid:i", func(m *abi.Module, s []uint64) int32 {

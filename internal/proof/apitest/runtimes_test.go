@@ -206,7 +206,7 @@ func (f *facts) mechanisms() []string {
 		"npm, slim entry", "module, alone", "filter, `worker`", "filter, `process`")
 	entries, err := os.ReadFile("js/package.json")
 	require.NoError(f.t, err)
-	rows, err := os.ReadFile("js/src/generated/table.ts")
+	rows, err := os.ReadFile("js/src/generated/mechanisms.ts")
 	require.NoError(f.t, err)
 	titles := map[mechanism.Kind][3]string{ // Go, npm, entry
 		mechanism.Limit: {"Limiter", "rateLimiter", "limiter"}, mechanism.Breaker: {"Breaker", "circuitBreaker", "breaker"}, mechanism.Bulkhead: {"Bulkhead", "bulkhead", "bulkhead"},
@@ -249,7 +249,7 @@ var settingName = regexp.MustCompile(`(\w+): `)
 // reader returns the reader of documents of the npm package.
 func (f *facts) reader() string {
 	var all strings.Builder
-	for _, pattern := range []string{"js/src/generated/table.ts", "js/src/reader/*.ts", "js/src/reader/mechanisms/*.ts"} {
+	for _, pattern := range []string{"js/src/generated/mechanisms.ts", "js/src/reader/*.ts", "js/src/reader/checks/*.ts"} {
 		files, err := filepath.Glob(pattern)
 		require.NoError(f.t, err)
 		for _, file := range files {

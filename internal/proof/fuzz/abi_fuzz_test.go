@@ -32,8 +32,9 @@ func FuzzABI(f *testing.F) {
 			h.call()
 		}
 		// Whatever came before, a new limiter works.
-		h.m.Slots.Config = [40]float64{0, 1, 1000}
-		maker := h.m.Limiter()
+		rate := []byte("\x00\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00") // 1 a nanosecond
+		h.write(rate)
+		maker := h.m.Limiter(uint32(len(rate)))
 		cell := h.m.Cell(uint32(maker), 0)
 		if h.m.Acquire(uint32(cell), 1, 0, 0) != int32(reducer.Admit) || h.m.Acquire(uint32(cell), 1, 0, 0) != int32(reducer.Reject) {
 			t.Error("a new limiter does not limit")
@@ -112,12 +113,10 @@ func (h *stranger) call() {
 	}
 	switch h.byte() % 30 {
 	case 0, 1, 2:
-		for i := range s.Config {
-			s.Config[i] = h.float()
-		}
+		h.write(h.script)
 		fallthrough
 	case 3:
-		h.keep([]func() int32{m.Limiter, m.Bulkhead, m.Breaker, m.Retry}[h.byte()%4]())
+		h.keep([]func(uint32) int32{m.Limiter, m.Bulkhead, m.Breaker, m.Retry}[h.byte()%4](h.number()))
 	case 4:
 		h.keep(m.Cell(h.number(), h.float()))
 	case 5, 6:

@@ -160,9 +160,9 @@ func walk[S any](t *testing.T, cell reducer.Cell[S], state S, seed uint64) {
 		if r.IntN(10) == 0 {
 			a.Cost, a.Permit = r.Uint32(), reducer.Permit{Generation: r.Uint64(), ID: r.Uint64(), Mark: clock.Mark(r.Uint64())}
 		}
-		before := reducer.ValuesOf(cell).AppendState(nil, state)
+		before := cell.Encode(nil, &state)
 		next, _ := reducer.ValuesOf(cell).Reduce(state, a, now)
-		if !bytes.Equal(before, reducer.ValuesOf(cell).AppendState(nil, state)) {
+		if !bytes.Equal(before, cell.Encode(nil, &state)) {
 			t.Fatalf("%v at %v changed the state that it came from", a, now)
 		}
 		if err := cell.Check(&next); err != nil {

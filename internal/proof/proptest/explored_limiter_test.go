@@ -52,7 +52,7 @@ func limitKey(m *limiter.Machine) relativeKey[limiter.State] {
 		state := reducer.ValuesOf(m).Shift(r.State, by)
 		state.Last = 0
 		const header = 6 + 8 // and Last
-		encoded := reducer.ValuesOf(m).AppendState(nil, state)[header:]
+		encoded := m.Encode(nil, &state)[header:]
 		high, n := binary.Uvarint(encoded)
 		encoded = encoded[n:]
 		low, n := binary.Uvarint(encoded)

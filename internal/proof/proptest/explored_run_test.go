@@ -191,7 +191,7 @@ func (s scene[S]) appendKey(dst []byte, r room[S], now clock.Mark) []byte {
 
 // encoded is the encoded state, in one of two places.
 func (s scene[S]) encoded(state S, place int) []byte {
-	s.scratch[place] = reducer.ValuesOf(s.use.Cell).AppendState(s.scratch[place][:0], state)
+	s.scratch[place] = s.use.Cell.Encode(s.scratch[place][:0], &state)
 	return s.scratch[place]
 }
 
@@ -207,7 +207,7 @@ func (s scene[S]) told(a room[S], now clock.Mark, b room[S], then clock.Mark) bo
 
 // moved is the room with another state, and with all marks in its books shifted.
 func (s scene[S]) moved(r room[S], state S, by time.Duration) room[S] {
-	r.State, r.Bytes = state, reducer.ValuesOf(s.use.Cell).AppendState(nil, state)
+	r.State, r.Bytes = state, s.use.Cell.Encode(nil, &state)
 	r.Callers, r.Recent = slices.Clone(r.Callers), slices.Clone(r.Recent)
 	for i := range r.Callers {
 		c := &r.Callers[i]

@@ -1,29 +1,13 @@
-import { SLOT_CONFIG } from '../generated/abi.js';
+import { valuesOf } from '../reader/encode.js';
 import { readAlone } from '../reader/read.js';
-import { type Compile, check, floats } from './engine.js';
+import { type Compile, check, putBytes } from './engine.js';
 import { dated } from './epoch.js';
 
-/** Numbers of a configuration, in the order of ABI.md. */
-type Numbers = readonly number[];
-
-/** Reads options as numbers, for a module of one mechanism. Its order may be another than that of a plan. */
+/** Reads options as the values of a step, for a module of one mechanism. */
 export const compileOne =
-  (make: () => number, ordered = (numbers: Numbers): Numbers => numbers): Compile =>
+  (make: (size: number) => number): Compile =>
   (alone, options, clock) => {
     const { name, shadow, values } = dated(readAlone(options, alone), clock);
-    // Durations are in milliseconds there. A text is the attribute of a cost, which a mechanism alone does not have.
-    const numbers = ordered(
-      values.flatMap((value) =>
-        typeof value === 'bigint' ? Number(value) / 1e6 : typeof value === 'string' ? [] : value,
-      ),
-    );
-    return {
-      name,
-      shadow,
-      id: numbers.join(),
-      make: () => {
-        floats().set(numbers, SLOT_CONFIG);
-        return check(make());
-      },
-    };
+    const id = valuesOf(values);
+    return { name, shadow, id, make: () => check(make(putBytes(id))) };
   };

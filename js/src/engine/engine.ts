@@ -289,9 +289,6 @@ export const compile: Compile = (mechanism, options, clock) => compileNow(mechan
 /** `words` of the engine that compiles. */
 export const words = (): Int32Array => current.words();
 
-/** `floats` of the engine that compiles. */
-export const floats = (): Float64Array => current.floats();
-
 /** `check` of the engine that compiles. */
 export const check = (code: number): number => current.check(code);
 

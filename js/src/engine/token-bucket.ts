@@ -3,11 +3,11 @@
 
 import { PolicyError, type Problem } from '../base/errors.js';
 import { shown } from '../base/shown.js';
-import { ALGORITHM_TOKEN_BUCKET, SLOT_CONFIG } from '../generated/abi.js';
 import { MAX_FILL, TOO_SLOW } from '../reader/checks/limit.js';
+import { number } from '../reader/encode.js';
 import { NAME_TEXT, orList, validName } from '../reader/names.js';
 import { MAX_COUNT, parseRate, RATE_TEXT } from '../reader/quantities.js';
-import { type Compile, check, floats, x } from './engine.js';
+import { type Compile, check, putBytes, x } from './engine.js';
 
 const SETTINGS = ['rate', 'burst', 'name', 'shadow'];
 
@@ -55,14 +55,12 @@ export const compileTokenBucket: Compile = (_, options) => {
   if ((period - 1n) / BigInt(count) >= MAX_FILL / BigInt(Number(burst) || count)) {
     wrong(short ? '' : burst ? 'burst' : 'rate', described(burst || rate), TOO_SLOW);
   }
-  const numbers = [ALGORITHM_TOKEN_BUCKET, count, Number(period) / 1e6, Number(burst), 0, 0, 0];
+  // The algorithm is the first one, and all that follows the burst is 0: eight settings of other limiters.
+  const id = `\0${number(count)}${number(period)}${number(Number(burst))}${'\0'.repeat(8)}`;
   return {
     name: String(name),
     shadow: Boolean(shadow),
-    id: numbers.join(),
-    make: () => {
-      floats().set(numbers, SLOT_CONFIG);
-      return check(x.limiter());
-    },
+    id,
+    make: () => check(x.limiter(putBytes(id))),
   };
 };

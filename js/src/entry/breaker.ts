@@ -4,24 +4,10 @@ import bytes from 'inline:breaker';
 import { compileOne } from '../engine/compile-one.js';
 import { use, x } from '../engine/engine.js';
 import { instancesOf } from '../engine/instances.js';
-import { numbersOf } from '../reader/backoff.js';
-import { CONSECUTIVE, MORE, TIME } from '../reader/checks/breaker.js';
-
-/**
- * The window has two numbers behind its kind, and the backoff comes behind probes, successes and the longest half-open. The
- * last are the newer settings.
- */
-function ordered([kind = 0, ...numbers]: readonly number[]): readonly number[] {
-  const forget = kind === (CONSECUTIVE | MORE) ? numbers.splice(1, 1) : [0];
-  const window = (kind & ~MORE) === TIME ? numbers.splice(0, 2).reverse() : [...numbers.splice(0, 1), 0];
-  const newer = kind & MORE ? [...numbers.splice(4, 1), ...numbers.splice(-4), ...forget] : [];
-  const open = numbers.splice(4, numbers.length - 7);
-  return [kind, ...window, ...numbers, ...numbersOf(open), ...newer];
-}
 
 use(
   instancesOf(new WebAssembly.Module(bytes)),
-  compileOne(() => x.breaker(), ordered),
+  compileOne((size) => x.breaker(size)),
 );
 
 export { systemClock } from '../base/clock.js';

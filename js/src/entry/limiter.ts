@@ -1,14 +1,13 @@
 // Nothing but rate limiters, over a module that has nothing else.
 
 import bytes from 'inline:limiter';
-import { limitNumbers } from '../cells/limit-numbers.js';
 import { compileOne } from '../engine/compile-one.js';
 import { use, x } from '../engine/engine.js';
 import { instancesOf } from '../engine/instances.js';
 
 use(
   instancesOf(new WebAssembly.Module(bytes)),
-  compileOne(() => x.limiter(), limitNumbers),
+  compileOne((size) => x.limiter(size)),
 );
 
 export { systemClock } from '../base/clock.js';

@@ -4,15 +4,10 @@ import bytes from 'inline:retry';
 import { compileOne } from '../engine/compile-one.js';
 import { use, x } from '../engine/engine.js';
 import { instancesOf } from '../engine/instances.js';
-import { numbersOf } from '../reader/backoff.js';
 
 use(
   instancesOf(new WebAssembly.Module(bytes)),
-  // The longest time is before the refusals and the budget, which are 0 here.
-  compileOne(
-    () => x.retry(),
-    ([attempts = 0, ...rest]) => [attempts, rest.at(-3) ?? 0, ...numbersOf(rest.slice(0, -3))],
-  ),
+  compileOne((size) => x.retry(size)),
 );
 
 export { systemClock } from '../base/clock.js';

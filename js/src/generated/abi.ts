@@ -42,10 +42,10 @@ export interface Exports {
   pass(cell: number, now: number): number;
 
   // In limiter, sluice, tokenbucket.
-  limiter(): number;
+  limiter(size: number): number;
 
   // In breaker, sluice.
-  breaker(): number;
+  breaker(size: number): number;
 
   // In core, sluice.
   compile(size: number): number;
@@ -76,7 +76,7 @@ export interface Exports {
   reduce(maker: number, size: number): number;
 
   // In retry, sluice.
-  retry(): number;
+  retry(size: number): number;
   next(
     handle: number,
     outcome: number,
@@ -105,7 +105,7 @@ export interface Exports {
   // In sluice.
   fresh(cell: number, now: number): number;
   batch(pipeline: number, size: number): number;
-  bulkhead(): number;
+  bulkhead(size: number): number;
   plan(size: number, nameSize: number): number;
   body(size: number): number;
   describe(plan: number, step: number): number;
@@ -131,22 +131,21 @@ export const SLOT_MODE = 26;
 export const SLOT_ATTEMPT = 27;
 export const SLOT_BEFORE = 28;
 export const SLOT_KEYS = 30;
-export const SLOT_STEP = 126;
-export const SLOT_PRICED = 127;
-export const SLOT_COSTS = 130;
-export const SLOT_SPENT = 146;
-export const SLOT_USED = 147;
-export const SLOT_APPLIES = 148;
-export const SLOT_DECIDES = 149;
+export const SLOT_STEP = 46;
+export const SLOT_PRICED = 47;
+export const SLOT_COSTS = 50;
+export const SLOT_SPENT = 66;
+export const SLOT_USED = 67;
+export const SLOT_APPLIES = 68;
+export const SLOT_DECIDES = 69;
 
 // Slots, as indices of floats of 64 bits.
 export const SLOT_WAKE_MILLIS = 6;
 export const SLOT_MILLIS = 9;
-export const SLOT_CONFIG = 23;
-export const SLOT_BEGAN = 64;
+export const SLOT_BEGAN = 24;
 
 /** How many bytes the slots take. */
-export const SLOTS_SIZE = 600;
+export const SLOTS_SIZE = 280;
 /** How many words a permit takes. */
 export const PERMIT_WORDS = 6;
 /** A parameter that means no time: the last mark, or no duration. */
@@ -176,7 +175,7 @@ export const OTHER_REASON = 29;
 export const OTHER_SIZE = 32;
 
 /** The version of the ABI. */
-export const ABI = 3;
+export const ABI = 4;
 /** The greatest number of a key. */
 export const MAX_KEY = 16777215;
 /** Added to the number of a key where the call brings no value for one of the attributes. */

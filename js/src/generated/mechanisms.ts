@@ -8,7 +8,7 @@ import { check as hedgeCheck } from '../reader/checks/hedge.js';
 import { check as limitCheck } from '../reader/checks/limit.js';
 import { check as retryCheck } from '../reader/checks/retry.js';
 import { isDelay } from '../reader/delay.js';
-import type { Mechanism } from '../reader/settings.js';
+import { type Mechanism, readable } from '../reader/settings.js';
 
 export const timeout: Mechanism = {
   row: {
@@ -21,12 +21,11 @@ export const timeout: Mechanism = {
       { name: 'after', type: 'duration', least: 1, required: true, default: [0n] },
       { name: 'soft', type: 'duration', least: 1, default: [0n] },
     ],
-    relations: [
-      {
-        waits: ['after'],
-        checks: [{ name: 'soft', op: '<', than: 'after', says: 'a duration less than after', given: true }],
-      },
-    ],
+  },
+  check(s) {
+    if (s.whole('soft') && s.whole('after') && s.first('soft') >= s.first('after')) {
+      s.wrong('soft', 'a duration less than after');
+    }
   },
 };
 
@@ -48,6 +47,7 @@ export const retry: Mechanism = {
       { name: 'methods', type: 'methods' },
     ],
   },
+  needsCells: (s) => s.has('budget') && !s.none('budget'),
   check: retryCheck,
 };
 
@@ -105,49 +105,37 @@ export const breaker: Mechanism = {
         says: 'a map of over and from',
         parts: [
           { name: 'over', type: 'duration', least: 1, required: true, default: [0n] },
-          { name: 'from', type: 'share', default: [0], filled: [100000] },
-        ],
-      },
-    ],
-    relations: [
-      {
-        checks: [
-          { name: 'ramp.from', op: '<', than: 1000000, says: 'more than 0% and less than 100%', given: true },
-        ],
-      },
-      {
-        waits: ['probes'],
-        checks: [{ name: 'successes', op: '<=', than: 'probes', says: 'at most the probes, #', given: true }],
-      },
-      {
-        waits: ['window'],
-        unless: ['window.calls', 'window.consecutive'],
-        checks: [
-          {
-            name: 'window.time',
-            op: '>=',
-            than: 'window.buckets',
-            says: 'at least a nanosecond for each of the # buckets',
-            given: true,
-          },
-        ],
-      },
-      {
-        waits: ['window'],
-        unless: ['window.time', 'window.consecutive'],
-        checks: [
-          {
-            name: 'minimum',
-            op: '<=',
-            than: 'window.calls',
-            says: "at most the window's calls, #",
-            given: true,
-          },
+          { name: 'from', type: 'share', default: [0] },
         ],
       },
     ],
   },
-  check: breakerCheck,
+  check(s) {
+    if (s.has('ramp') && !s.has('ramp.from')) s.set('ramp.from', 100000);
+    if (s.whole('ramp.from') && s.first('ramp.from') >= 1000000) {
+      s.wrong('ramp.from', 'more than 0% and less than 100%');
+    }
+    breakerCheck(s);
+    if (s.whole('successes') && readable(s, 'probes') && s.first('successes') > s.first('probes')) {
+      s.wrong('successes', `at most the probes, ${s.first('probes')}`);
+    }
+    if (
+      s.whole('window.time') &&
+      readable(s, 'window') &&
+      s.first('window.time') < s.first('window.buckets')
+    ) {
+      s.wrong('window.time', `at least a nanosecond for each of the ${s.first('window.buckets')} buckets`);
+    }
+    if (
+      s.whole('minimum') &&
+      readable(s, 'window') &&
+      !s.has('window.time') &&
+      !s.has('window.consecutive') &&
+      s.first('minimum') > s.first('window.calls')
+    ) {
+      s.wrong('minimum', `at most the window's calls, ${s.first('window.calls')}`);
+    }
+  },
 };
 
 export const limit: Mechanism = {
@@ -168,7 +156,7 @@ export const limit: Mechanism = {
       { name: 'rates', type: 'rates' },
       { name: 'burst', type: 'count', least: 1, most: 1000000000, default: [0] },
       { name: 'wait', type: 'duration', default: [0n] },
-      { name: 'queue', type: 'count', least: 1, most: 10000, default: [0], beside: 'wait', filled: [100] },
+      { name: 'queue', type: 'count', least: 1, most: 10000, default: [0] },
       { name: 'order', type: 'word', words: 'oldest newest', default: [0] },
       { name: 'cost', type: 'cost', least: 1, most: 1000000000, default: [0] },
       { name: 'charge', type: 'word', words: 'start settle end', default: [0] },
@@ -181,7 +169,7 @@ export const limit: Mechanism = {
         short: 'for',
         bit: 1,
         parts: [
-          { name: 'after', type: 'count', least: 1, most: 1000000000, default: [0], filled: [1] },
+          { name: 'after', type: 'count', least: 1, most: 1000000000, default: [0] },
           {
             name: 'for',
             type: 'block_time',
@@ -199,26 +187,21 @@ export const limit: Mechanism = {
         bit: 2,
         parts: [
           { name: 'over', type: 'duration', least: 1, required: true, default: [0n] },
-          { name: 'factor', type: 'count', least: 2, most: 1000, default: [0], filled: [3] },
+          { name: 'factor', type: 'count', least: 2, most: 1000, default: [0] },
         ],
       },
       { name: 'zone', type: 'zone', bit: 4, default: [0, 1048576, 1048576, 0, 1048576, 0, 1048576, 0n] },
     ],
-    relations: [
-      {
-        checks: [
-          {
-            name: 'warm_up.over',
-            op: '<=',
-            than: 2592000000000000,
-            says: 'a duration of at most 720h',
-            given: true,
-          },
-        ],
-      },
-    ],
   },
-  check: limitCheck,
+  check(s) {
+    if (s.first('wait') && !s.has('queue')) s.set('queue', 100);
+    if (s.has('block') && !s.has('block.after')) s.set('block.after', 1);
+    if (s.has('warm_up') && !s.has('warm_up.factor')) s.set('warm_up.factor', 3);
+    if (s.whole('warm_up.over') && s.first('warm_up.over') > 2592000000000000) {
+      s.wrong('warm_up.over', 'a duration of at most 720h');
+    }
+    limitCheck(s);
+  },
 };
 
 export const bulkhead: Mechanism = {
@@ -243,33 +226,16 @@ export const bulkhead: Mechanism = {
       { name: 'lease', type: 'duration', least: 1, default: [0n] },
       { name: 'cost', type: 'cost', least: 1, most: 1000000, default: [0] },
     ],
-    relations: [
-      {
-        checks: [
-          {
-            name: 'cost',
-            op: '>=',
-            than: 1,
-            says: 'a default of 1 or more: each call takes a place',
-            given: true,
-          },
-        ],
-      },
-      {
-        waits: ['concurrent'],
-        checks: [
-          {
-            name: 'cost',
-            op: '<=',
-            than: 'concurrent',
-            says: 'a cost, also as a default, of at most concurrent; a greater one is always refused',
-            given: true,
-          },
-        ],
-      },
-    ],
   },
-  check: bulkheadCheck,
+  check(s) {
+    if (s.whole('cost') && s.first('cost') < 1) {
+      s.wrong('cost', 'a default of 1 or more: each call takes a place');
+    }
+    bulkheadCheck(s);
+    if (s.whole('cost') && s.whole('concurrent') && s.first('cost') > s.first('concurrent')) {
+      s.wrong('cost', 'a cost, also as a default, of at most concurrent; a greater one is always refused');
+    }
+  },
 };
 
 export const hedge: Mechanism = {
@@ -290,15 +256,15 @@ export const hedge: Mechanism = {
       { name: 'budget', type: 'budget', default: [0] },
       { name: 'methods', type: 'methods' },
     ],
-    relations: [
-      {
-        waits: ['samples'],
-        checks: [{ name: 'minimum', op: '<=', than: 'samples', says: 'at most the samples, #', given: true }],
-      },
-    ],
   },
   isLike: isDelay,
-  check: hedgeCheck,
+  needsCells: (s) => s.get('after')[1] !== 0 || (s.has('budget') && !s.none('budget')),
+  check(s) {
+    hedgeCheck(s);
+    if (s.whole('minimum') && readable(s, 'samples') && s.first('minimum') > s.first('samples')) {
+      s.wrong('minimum', `at most the samples, ${s.first('samples')}`);
+    }
+  },
 };
 
 export const adaptive: Mechanism = {
@@ -318,48 +284,31 @@ export const adaptive: Mechanism = {
       { name: 'lease', type: 'duration', least: 1, default: [0n] },
       { name: 'cost', type: 'cost', least: 1, most: 10000, default: [0] },
     ],
-    relations: [
-      {
-        checks: [
-          {
-            name: 'cost',
-            op: '>=',
-            than: 1,
-            says: 'a default of 1 or more: each call takes a place',
-            given: true,
-          },
-        ],
-      },
-      {
-        checks: [
-          {
-            name: 'tolerance',
-            op: '<=',
-            than: 500000,
-            says: 'at most 50%: a limit whose calls are cut must fall',
-            given: true,
-          },
-        ],
-      },
-      {
-        waits: ['initial', 'maximum', 'minimum'],
-        checks: [
-          { name: 'minimum', op: '<=', than: 'maximum', says: 'at most the maximum, #' },
-          { name: 'initial', op: '>=', than: 'minimum', says: 'at least the minimum, #' },
-          { name: 'initial', op: '<=', than: 'maximum', says: 'at most the maximum, #' },
-          {
-            name: 'cost',
-            op: '<=',
-            than: 'maximum',
-            says: 'a cost, also as a default, of at most the maximum, #; a greater one is always refused',
-            given: true,
-          },
-        ],
-      },
-    ],
   },
   isLike: isDelay,
-  check: adaptiveCheck,
+  check(s) {
+    if (s.whole('cost') && s.first('cost') < 1) {
+      s.wrong('cost', 'a default of 1 or more: each call takes a place');
+    }
+    if (s.whole('tolerance') && s.first('tolerance') > 500000) {
+      s.wrong('tolerance', 'at most 50%: a limit whose calls are cut must fall');
+    }
+    adaptiveCheck(s);
+    if (readable(s, 'initial') && readable(s, 'maximum') && readable(s, 'minimum')) {
+      if (s.first('minimum') > s.first('maximum')) {
+        s.wrong('minimum', `at most the maximum, ${s.first('maximum')}`);
+      } else if (s.first('initial') < s.first('minimum')) {
+        s.wrong('initial', `at least the minimum, ${s.first('minimum')}`);
+      } else if (s.first('initial') > s.first('maximum')) {
+        s.wrong('initial', `at most the maximum, ${s.first('maximum')}`);
+      } else if (s.whole('cost') && s.first('cost') > s.first('maximum')) {
+        s.wrong(
+          'cost',
+          `a cost, also as a default, of at most the maximum, ${s.first('maximum')}; a greater one is always refused`,
+        );
+      }
+    }
+  },
 };
 
 export const chaos: Mechanism = {
@@ -405,16 +354,13 @@ export const chaos: Mechanism = {
         ],
       },
     ],
-    relations: [
-      {
-        waits: ['slow.by'],
-        checks: [
-          { name: 'slow.to', op: '>=', than: 'slow.by', says: 'a duration of at least by', given: true },
-        ],
-      },
-    ],
   },
-  check: chaosCheck,
+  check(s) {
+    chaosCheck(s);
+    if (s.whole('slow.to') && s.whole('slow.by') && s.first('slow.to') < s.first('slow.by')) {
+      s.wrong('slow.to', 'a duration of at least by');
+    }
+  },
 };
 
 /** All mechanisms by their names, in the order in which errors list them. */

@@ -103,14 +103,6 @@ function delays(problems: Problems, n: Node, least: number): Values | undefined 
   return list.length === n.items.length ? [LISTED, list.length, ...list] : undefined;
 }
 
-/** The numbers of a backoff and its jitter as the modules of one mechanism have them: the delays of a list are last. */
-export const numbersOf = ([kind = 0, ...numbers]: readonly number[]): readonly number[] => {
-  const jitter = numbers.slice(-2);
-  return kind === LISTED
-    ? [kind, 0, 0, 0, ...jitter, ...numbers.slice(0, -2)]
-    : [kind, ...numbers.slice(0, 3), ...jitter, 0];
-};
-
 /** How long a breaker stays open: a duration, or a backoff in which a jitter may be named. */
 export const openTime: Reader = (s, n) => {
   const { problems } = s;

@@ -4,7 +4,7 @@ import type { Case, Condition, Entry, ReadPolicy, Step } from './result.js';
 const VERSION = 1;
 
 /** A number or a duration: 7 bits a byte, the lowest first. */
-function number(value: number | bigint): string {
+export function number(value: number | bigint): string {
   if (value < 128) return String.fromCharCode(Number(value));
   let text = '';
   let left = BigInt(value);
@@ -23,6 +23,10 @@ const cases = ({ all, none }: Case): string => list(all, entry) + list(none, ent
 
 /** The bytes of a condition, nothing for none. */
 const condition = (one: Condition): string => (one.length ? list(one, cases) : '');
+
+/** The bytes of the values of a mechanism. */
+export const valuesOf = (values: Step['values']): string =>
+  values.map((value) => (typeof value === 'string' ? text(value) : number(value))).join('');
 
 /** The bytes of a step: its mechanism, flags, name, keys, shared mechanism, conditions and values. */
 function step(one: Step): string {
@@ -44,7 +48,7 @@ function step(one: Step): string {
     (shares && text(shares)) +
     condition(when) +
     (enforce.of ? number(enforce.of) + text(enforce.by) : '') +
-    values.map((value) => (typeof value === 'string' ? text(value) : number(value))).join('')
+    valuesOf(values)
   );
 }
 

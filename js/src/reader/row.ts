@@ -51,30 +51,6 @@ export interface Setting {
   readonly bit?: number;
   /** Its values where it is not there and nothing else changes them. */
   readonly default?: Values;
-  /** Its values where it is not there beside another setting, or in a map that is there. */
-  readonly filled?: Values;
-  readonly beside?: string;
-}
-
-/** How the value of a setting compares with another one. */
-export interface Relation {
-  readonly name: string;
-  readonly op: '<' | '<=' | '>=';
-  /** The name of the other setting, or a value for the core. */
-  readonly than: string | number;
-  /** What is allowed. A # stands for the other value. */
-  readonly says: string;
-  /** Whether a default is not compared. */
-  readonly given?: true;
-}
-
-/** Relations that share settings. An error is about the first one that does not hold. */
-export interface Relations {
-  /** The settings that must be readable, and there where they are required; none for relations to fixed values. */
-  readonly waits?: readonly string[];
-  /** The settings beside which nothing is compared. */
-  readonly unless?: readonly string[];
-  readonly checks: readonly Relation[];
 }
 
 /** The attribute of the values of a cost in bytes, empty for none. */
@@ -98,5 +74,4 @@ export interface Row {
   readonly last?: true;
   readonly below?: string;
   readonly settings: readonly Setting[];
-  readonly relations?: readonly Relations[];
 }

@@ -2,16 +2,18 @@ import { type Fields, fieldsOf } from './fields.js';
 import { type Kind, MAP, type Node, NUMBER, TEXT } from './node.js';
 import type { Problems } from './problems.js';
 import { DURATION_TEXT, LIMIT_RATE_TEXT } from './quantities.js';
-import { attributeOf, type Relations, type Row, type Setting, type Type, type Values } from './row.js';
+import { attributeOf, type Row, type Setting, type Type, type Values } from './row.js';
 
 /** The bit of a byte of words behind which a byte with the bits of maps is. */
 const MORE = 64;
 
-/** A mechanism: its row, and its rules that are no data. */
+/** A mechanism: its row, and functions that follow from the row and from the rules that no row has. */
 export interface Mechanism {
   readonly row: Row;
-  /** Fills in the defaults that depend on several settings, and reports settings that exclude each other. */
+  /** Fills in the defaults that depend on other settings, and reports settings that exclude each other. */
   check?(s: Settings): void;
+  /** Whether settings need cells. Every setting does where this and the row's `stateless` are left out. */
+  needsCells?(s: Settings): boolean;
   /** Whether a text may have meant the setting `like`. */
   isLike?(text: string): boolean;
 }
@@ -61,31 +63,7 @@ export class Settings {
       if (!this.fields) return;
       this.parts(this.fields, row.settings, '');
     }
-    this.check();
-  }
-
-  /** Compares values with fixed ones, applies the mechanism's own rules, then compares values with each other. */
-  private check(): void {
-    const { row, check } = this.mechanism;
-    const { relations = [] } = row;
-    for (const one of relations) if (!one.waits) this.compare(one);
-    check?.(this);
-    for (const one of relations) if (one.waits) this.compare(one);
-  }
-
-  private compare({ waits = [], unless = [], checks }: Relations): void {
-    const { settings } = this.mechanism.row;
-    const unread = (name: string): boolean =>
-      this.has(name) ? !this.whole(name) : settingOf(settings, name)?.required === true;
-    if (waits.some(unread) || unless.some((name) => this.has(name))) return;
-    for (const { name, op, than, says, given } of checks) {
-      if (given && !this.whole(name)) continue;
-      const value = this.first(name);
-      const other = typeof than === 'string' ? this.first(than) : than;
-      if (op === '<' ? value < other : op === '<=' ? value <= other : value >= other) continue;
-      this.wrong(name, says.replace('#', String(other)));
-      return;
-    }
+    mechanism.check?.(this);
   }
 
   /** The settings of the same map with another entry in place of one. */
@@ -94,7 +72,7 @@ export class Settings {
     const own = new Settings(problems, mechanism, readers);
     own.fields = this.fields?.with(name, entry);
     if (own.fields) own.parts(own.fields, mechanism.row.settings, '');
-    own.check();
+    mechanism.check?.(own);
     return own;
   }
 
@@ -168,22 +146,12 @@ export class Settings {
 
   /** The values of a setting: the given ones, or the default ones. */
   get(name: string): Values {
-    const { filled, beside, default: otherwise = [] } = settingOf(this.mechanism.row.settings, name) ?? {};
-    const fills = filled && (beside ? this.first(beside) : this.has(name.split('.')[0] as string));
-    return this.values.get(name) ?? (fills ? filled : otherwise);
+    return this.values.get(name) ?? defaultOf(this.mechanism.row.settings, name) ?? [];
   }
 
   /** The first value of a setting, 0 for none. */
   first(name: string): number | bigint {
     return this.get(name)[0] ?? 0;
-  }
-
-  /** Whether they need cells. A mechanism that may have none needs them for a budget and for a percentile. */
-  needsCells(): boolean {
-    const { stateless, settings } = this.mechanism.row;
-    const needs = ({ name, type }: Setting): boolean =>
-      type === 'budget' ? this.has(name) && !this.none(name) : type === 'delay' && this.get(name)[1] !== 0;
-    return stateless === undefined || settings.some(needs);
   }
 
   /** Whether its windows are those of the calendar: the last value is then the wall time of mark 0. */
@@ -210,16 +178,19 @@ export class Settings {
   }
 }
 
+/** Whether a setting is not there, or could be read. */
+export const readable = (s: Settings, name: string): boolean => !s.has(name) || s.whole(name);
+
 /** The setting that a value of a kind is in place of the map; undefined for a value that is no short form. */
 export function shortOf({ settings, short }: Row, kind: Kind): Setting | undefined {
   const setting = settings.find(({ name }) => name === short);
   return kind === NUMBER || (kind === TEXT && setting?.type !== 'count') ? setting : undefined;
 }
 
-function settingOf(settings: readonly Setting[], name: string): Setting | undefined {
+function defaultOf(settings: readonly Setting[], name: string): Values | undefined {
   const [first = '', rest] = name.split('.');
   const setting = settings.find((s) => s.name === first);
-  return rest ? settingOf(setting?.parts ?? [], rest) : setting;
+  return rest ? defaultOf(setting?.parts ?? [], rest) : setting?.default;
 }
 
 export const namesOf = (settings: readonly Setting[]): string[] => settings.map(({ name }) => name);

@@ -37,8 +37,8 @@ export interface ReadStep {
 }
 
 /** Whether steps of a mechanism may have cells. */
-export const hasCells = ({ row: { stateless, settings } }: Mechanism): boolean =>
-  stateless === undefined || settings.some(({ type }) => type === 'budget' || type === 'delay');
+export const hasCells = ({ row, needsCells }: Mechanism): boolean =>
+  row.stateless === undefined || needsCells !== undefined;
 
 /**
  * Reads the entry of a step: its mechanism's settings, and those that every mechanism has.
@@ -69,7 +69,7 @@ export function readStep(
     keys: 0,
     whenFull: 0,
     missing: 0,
-    cells: settings.needsCells(),
+    cells: row.stateless === undefined || (mechanism.needsCells?.(settings) ?? false),
     values: settings.all(),
     dated: settings.dated(),
     cost: attributeOf(settings.get('cost')),

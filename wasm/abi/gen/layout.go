@@ -2,15 +2,9 @@ package main
 
 import (
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"path/filepath"
 	"reflect"
 	"strings"
 
-	"github.com/sluice-go/sluice/core/backoff"
-	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/reducer"
 	"github.com/sluice-go/sluice/wasm/abi"
 )
@@ -37,7 +31,6 @@ var slotTexts = map[string]string{
 	"Attempt":    "in: attempts that have started, for `next`",
 	"Before":     "in and out: the delay before, for `next`; 0 at first",
 	"Keys":       "in: the number of the key of each step of the plan, see [Keys](#keys)",
-	"Config":     "in: a configuration",
 	"Began":      "in: the mark in milliseconds at which the call began, for `next` of a retry with a longest time",
 	"Priced":     "in: a bit for each step whose cost in `costs` holds for the next `begin`. Cleared when used",
 	"Spent":      "in: 1: `used` holds for the next `done`. Cleared when used",
@@ -112,10 +105,10 @@ func otherTable() string    { return layoutTable(reflect.TypeFor[abi.Other](), o
 func errorsTable() string {
 	texts := map[string]string{
 		"ERROR_HANDLE":   "no such object, or one of another kind",
-		"ERROR_POLICY":   "the document, the plan or the configuration is wrong",
+		"ERROR_POLICY":   "the document, the plan or the settings are wrong",
 		"ERROR_SIZE":     "more bytes than the buffer has or can have; too many objects",
 		"ERROR_ARGUMENT": "a number is none of those that are allowed",
-		"ERROR_BYTES":    "the bytes are no plan, state, action or event",
+		"ERROR_BYTES":    "the bytes are no plan, settings, state, action or event",
 		"ERROR_MEMORY":   "the [memory](#memory) has reached its limit",
 		"STALE":          "stale: the call is over, unknown or not running. Not an error of the host; it has no text",
 	}
@@ -126,63 +119,3 @@ func errorsTable() string {
 	}
 	return b.String()
 }
-
-// makersPath is the source of the makers, whose literals have the order of the
-// numbers of a configuration.
-const makersPath = "wasm/abi/makers.go"
-
-// configNotes says what the numbers of a configuration mean beside their names.
-var configNotes = map[string]string{
-	"limiter.algorithm": numbered(wordsOf(limiter.Algorithm.String)), "limiter.burst": "0: count", "limiter.wait": "0: none",
-	"limiter.queue": "0 exactly when wait is", "limiter.order": "0 oldest, 1 newest; plus 2 with block: behind it then block.after, and block.for as a backoff; plus 4 with warm_up: behind these then its time and its factor; plus 8 for windows of the calendar: behind these then the values of zone as plan bytes have them, but the wall time of mark 0 as seconds and nanoseconds",
-	"bulkhead.wait": "0: as long as the caller does", "bulkhead.order": "0 oldest, 1 newest", "bulkhead.lease": "0: none",
-	"breaker.window": "0 calls, 1 time, 2 consecutive; plus 64 where behind the open time there follow: slow.consecutive, initial as a byte of plan bytes, obey_retry_after, ramp.over, ramp.from, window.forget", "breaker.count": "of calls or buckets", "breaker.slow over": "0: none",
-	"breaker.successes": "0: the rates decide", "breaker.half open max": "0: none", "breaker.open": "a backoff", "retry.max elapsed": "0: none", "retry.backoff": "a backoff",
-	"backoff.kind": numbered(wordsOf(backoff.Kind.String)), "backoff.max": "0: none", "backoff.jitter": "0 none, 1 full, 2 equal, 3 a share",
-	"backoff.delays": "how many, and each of them; 0 for all kinds but delays",
-}
-
-// configTable returns the table of configurations, in the order in which the
-// makers read them.
-func configTable(root string) (string, error) {
-	parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, makersPath), nil, 0)
-	if err != nil {
-		return "", err
-	}
-	var exports, parts strings.Builder
-	for _, d := range parsed.Decls {
-		f, ok := d.(*ast.FuncDecl)
-		if !ok {
-			continue
-		}
-		ast.Inspect(f, func(n ast.Node) bool {
-			literal, ok := n.(*ast.CompositeLit)
-			if !ok {
-				return true
-			}
-			of, ok := literal.Type.(*ast.SelectorExpr)
-			if !ok || of.Sel.Name != "Config" {
-				return true
-			}
-			mechanism := strings.ToLower(f.Name.Name)
-			b, what := &exports, "`"+mechanism+"()`"
-			if !f.Name.IsExported() {
-				b, what = &parts, "a "+mechanism
-			}
-			var names []string
-			for _, e := range literal.Elts {
-				name := spaced(e.(*ast.KeyValueExpr).Key.(*ast.Ident).Name)
-				if note := configNotes[mechanism+"."+name]; note != "" {
-					name += " (" + note + ")"
-				}
-				names = append(names, name)
-			}
-			fmt.Fprintf(b, "| %s | %s |\n", what, strings.Join(names, ", "))
-			return false
-		})
-	}
-	return "| export | config |\n|---|---|\n" + exports.String() + parts.String(), nil
-}
-
-// spaced returns the name of a field as words.
-func spaced(name string) string { return strings.ToLower(strings.ReplaceAll(upper(name), "_", " ")) }

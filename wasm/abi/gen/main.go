@@ -53,7 +53,7 @@ func files(root string) ([]file, error) {
 		if err != nil {
 			return nil, err
 		}
-		if page, err = pageWith(root, page, p.path, p.sections); err != nil {
+		if page, err = pageWith(page, p.path, p.sections); err != nil {
 			return nil, err
 		}
 		all = append(all, file{p.path, page})

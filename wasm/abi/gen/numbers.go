@@ -120,13 +120,7 @@ const pagePath = "wasm/ABI.md"
 // section is a generated part of a page.
 type section struct {
 	name string
-	// text returns it, from the sources below the root of the repository.
-	text func(root string) (string, error)
-}
-
-// fixed is the text of a section that no source file has.
-func fixed(text func() string) func(string) (string, error) {
-	return func(string) (string, error) { return text(), nil }
+	text func() string
 }
 
 // pageSections are the generated parts by page.
@@ -135,14 +129,14 @@ var pageSections = []struct {
 	sections []section
 }{
 	{pagePath, []section{
-		{"slots", fixed(slotsTable)}, {"errors", fixed(errorsTable)}, {"decisions", fixed(decisionTable)}, {"config", configTable},
-		{"others", fixed(otherTable)}, {"numbers", fixed(numbersTable)},
+		{"slots", slotsTable}, {"errors", errorsTable}, {"decisions", decisionTable},
+		{"others", otherTable}, {"numbers", numbersTable},
 	}},
-	{plansPath, []section{{"plans", fixed(planTables)}}},
+	{plansPath, []section{{"plans", planTables}}},
 }
 
 // pageWith returns a page with the present text of its generated sections.
-func pageWith(root string, page []byte, path string, sections []section) ([]byte, error) {
+func pageWith(page []byte, path string, sections []section) ([]byte, error) {
 	text := string(page)
 	for _, s := range sections {
 		opens, closes := "<!-- "+s.name+": go generate ./wasm/abi -->\n", "<!-- end of "+s.name+" -->\n"
@@ -154,11 +148,7 @@ func pageWith(root string, page []byte, path string, sections []section) ([]byte
 		if !ok {
 			return nil, fmt.Errorf("%s has no line %q", path, closes)
 		}
-		own, err := s.text(root)
-		if err != nil {
-			return nil, err
-		}
-		text = head + opens + own + closes + tail
+		text = head + opens + s.text() + closes + tail
 	}
 	return []byte(text), nil
 }

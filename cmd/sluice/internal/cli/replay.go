@@ -13,8 +13,11 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/replay"
+	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/eval"
 	"github.com/sluice-go/sluice/policy"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -168,6 +171,8 @@ type replayFlags struct {
 	policy string
 	log    string
 	events string
+	steps  string
+	began  time.Time
 	json   bool
 	first  int
 }
@@ -194,14 +199,30 @@ Of an access log in common, combined or JSON form each line is a call with the
 attributes ip, host, method, path, query:NAME, header:user-agent and header:referer,
 and the user as its key. Its status is an outcome by the setting outcomes of the policy.
 Files compressed with gzip are expanded; several files are one recording, in order of
-time. Lines that cannot be read are named, counted and left out.`,
+time. Lines that cannot be read are named, counted and left out.
+
+With --steps it takes the steps of cells that sluice eval --steps wrote again, in new
+cells of the policies of FILE, and names the first step whose effects or state differ:
+exit code 2. --began is that of eval.`,
 		Example: `  sluice replay --policy new.yaml trace.ndjson
   sluice replay --policy api.yaml:login --json trace.ndjson.1 trace.ndjson
   sluice replay --policy api.yaml /var/log/nginx/access.log.gz
   sluice replay trace.ndjson --log decisions.ndjson
-  sluice replay --policy api.yaml:login --events events.ndjson access.log`,
-		Args: withArgs(cobra.MinimumNArgs(1)),
+  sluice replay --policy api.yaml:login --events events.ndjson access.log
+  sluice replay --policy api.yaml:login --steps steps.ndjson`,
+		Args: withArgs(func(cmd *cobra.Command, args []string) error {
+			if f.steps != "" {
+				return cobra.NoArgs(cmd, args)
+			}
+			return cobra.MinimumNArgs(1)(cmd, args)
+		}),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.steps != "" {
+				return env.replaySteps(cmd, &f)
+			}
+			if cmd.Flags().Changed("began") {
+				return usage(cmd, "--began goes with --steps: a recording has its own times")
+			}
 			if err := f.check(cmd); err != nil {
 				return err
 			}
@@ -216,11 +237,71 @@ time. Lines that cannot be read are named, counted and left out.`,
 	flags.StringVarP(&f.policy, "policy", "p", "", "the policy document, perhaps with the `NAME` of a policy behind a colon; the policies of the trace without")
 	flags.StringVar(&f.log, "log", "", "write the decisions to this `FILE`, as sluice eval prints them")
 	flags.StringVar(&f.events, "events", "", "write the calls and their ends to this `FILE`, as events for sluice eval; of one policy")
+	flags.StringVar(&f.steps, "steps", "", "take the steps of cells in this `FILE` again, which sluice eval --steps wrote; without RECORDING")
+	flags.TimeVar(&f.began, "began", time.Unix(0, 0).UTC(), []string{time.RFC3339Nano}, "with --steps: the wall time of mark 0, for windows of the calendar")
 	flags.BoolVar(&f.json, "json", false, "print JSON")
 	flags.IntVar(&f.first, "first", 10, "how many differences are listed")
 	must(cmd.RegisterFlagCompletionFunc("policy", documents))
 	must(cmd.RegisterFlagCompletionFunc("first", cobra.NoFileCompletions))
 	return cmd
+}
+
+// withSteps are the flags of replay that go with --steps.
+var withSteps = []string{"policy", "steps", "began"}
+
+// replaySteps takes the steps of cells again and prints how many are as they were recorded.
+func (e *Env) replaySteps(cmd *cobra.Command, f *replayFlags) error {
+	var other string
+	cmd.Flags().Visit(func(flag *pflag.Flag) {
+		if other == "" && !slices.Contains(withSteps, flag.Name) {
+			other = flag.Name
+		}
+	})
+	switch {
+	case other != "":
+		return usage(cmd, "--%s does not go with --steps; these do: --policy, --began", other)
+	case f.policy == "":
+		return usage(cmd, "--steps needs --policy FILE")
+	}
+	file, name := nameBehind(f.policy)
+	if f.steps == stdinName && file == stdinName {
+		return usage(cmd, "the policy and the steps cannot both be standard input")
+	}
+	doc, err := e.document(file)
+	if err != nil {
+		return err
+	}
+	policies := doc.Policies
+	if name != "" {
+		one, err := pick(doc, file, name)
+		if err != nil {
+			return err
+		}
+		policies = []policy.Policy{*one}
+	}
+	all := make([]pipeline.Policy, len(policies))
+	for i := range policies {
+		all[i] = policies[i].Policy
+	}
+	in, err := e.open(f.steps)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	done, err := eval.Replay(all, eval.Options{Epoch: time.Duration(f.began.UnixNano())}, in)
+	var line *eval.LineError
+	switch {
+	case errors.As(err, &line):
+		fmt.Fprintln(e.Stderr, line)
+		return fail(ExitBad, nil)
+	case err != nil:
+		return bad("cannot read %s: %w", called(f.steps), cause(err))
+	}
+	text := fmt.Sprintf("%s: %d steps of %d cells, each as %s takes it\n", called(f.steps), done.Steps, done.Cells, f.policy)
+	if done.Anew > 0 {
+		text += fmt.Sprintf("cells of keys that were evicted and began anew: %d\n", done.Anew)
+	}
+	return e.print([]byte(text))
 }
 
 // summary describes a recording.

@@ -83,5 +83,5 @@ func rateOf(text string) (quota mechanism.Permits, ok bool) {
 		return quota, false
 	}
 	step := &p.Steps[0]
-	return mechanisms.Row(step.Kind()).Permits(step.Config), true
+	return mechanisms.Facts(step.Kind()).Permits(step.Config), true
 }

@@ -4,5 +4,5 @@ import type { Settings } from '../settings.js';
 /** The jitter follows the backoff, and the word none is no budget. */
 export function check(s: Settings): void {
   if (!s.has('jitter')) s.set('jitter', ...defaultJitter(s.first('backoff')));
-  if (!s.has('budget') || s.none('budget')) s.set('budget', 0);
+  if (s.none('budget')) s.set('budget', 0);
 }

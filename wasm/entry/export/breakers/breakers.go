@@ -6,4 +6,4 @@ package breakers
 import "github.com/sluice-go/sluice/wasm/entry/export/base"
 
 //go:wasmexport breaker
-func breaker() int32 { return base.M().Breaker() }
+func breaker(size uint32) int32 { return base.M().Breaker(size) }

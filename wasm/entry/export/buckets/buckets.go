@@ -33,7 +33,7 @@ func buffer(size uint32) int32 { return called().Reserve(size) }
 func free(handle uint32) int32 { return called().Free(handle) }
 
 //go:wasmexport limiter
-func limiter() int32 { return called().Limiter() }
+func limiter(size uint32) int32 { return called().Limiter(size) }
 
 //go:wasmexport cell
 func cell(maker uint32, now float64) int32 { return called().Cell(maker, now) }

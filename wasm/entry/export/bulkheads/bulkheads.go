@@ -6,4 +6,4 @@ package bulkheads
 import "github.com/sluice-go/sluice/wasm/entry/export/base"
 
 //go:wasmexport bulkhead
-func bulkhead() int32 { return base.M().Bulkhead() }
+func bulkhead(size uint32) int32 { return base.M().Bulkhead(size) }

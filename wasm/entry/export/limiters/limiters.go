@@ -6,4 +6,4 @@ package limiters
 import "github.com/sluice-go/sluice/wasm/entry/export/base"
 
 //go:wasmexport limiter
-func limiter() int32 { return base.M().Limiter() }
+func limiter(size uint32) int32 { return base.M().Limiter(size) }

@@ -45,6 +45,9 @@ type quota struct {
 }
 
 func (q *quota) Step(a reducer.Action, now clock.Mark, _ *reducer.Out) reducer.Answer {
+	if a.Kind == reducer.Peek {
+		return reducer.Answer{Free: q.config.Calls - min(q.used, q.config.Calls)}
+	}
 	if a.Kind != reducer.Acquire && a.Kind != reducer.TryAcquire {
 		return reducer.Answer{}
 	}

@@ -1,6 +1,11 @@
 package quota
 
-import "github.com/sluice-go/sluice/core/mechanism"
+import (
+	"time"
+
+	"github.com/sluice-go/sluice/core/mechanism"
+	"github.com/sluice-go/sluice/reducer"
+)
 
 // Kind returns mechanism.Quota.
 func (Config) Kind() mechanism.Kind { return mechanism.Quota }
@@ -20,6 +25,11 @@ func Row() *mechanism.Row {
 	}
 }
 
+// Facts are what programs that run the mechanism need to know.
+func Facts() *mechanism.Facts {
+	return &mechanism.Facts{Reasons: []reducer.Reason{reducer.ReasonCapacity}}
+}
+
 type draft struct{ c Config }
 
 func (d *draft) Field(string) any         { return &d.c.Calls }
@@ -36,7 +46,16 @@ func Docs() *mechanism.Docs {
 			Meaning: "how many calls pass in all",
 			Larger:  "more calls pass",
 			Smaller: "fewer calls pass",
+			Effect:  mechanism.Looser,
 		}},
+		Draft:  func(c mechanism.Config) mechanism.Draft { return &draft{c.(Config)} },
+		Admits: func(c mechanism.Config, _ time.Duration) uint64 { return uint64(c.(Config).Calls) },
+		AtOnce: func(c mechanism.Config) uint64 { return uint64(c.(Config).Calls) },
+		Lint: func(c mechanism.Config, p mechanism.Around) {
+			if p.Enforced() && !p.Keyed() && c.(Config).Calls == 1 {
+				p.Warn("limit-never-binds", p.Name()+" admits one call in all", "quota: 2")
+			}
+		},
 		Describe: func(c mechanism.Config, _ mechanism.Step) string {
 			return mechanism.Plural(c.(Config).Calls, "call") + " in all"
 		},

@@ -1,4 +1,4 @@
-package cells
+package shared
 
 import (
 	"fmt"
@@ -26,31 +26,34 @@ import (
 // store is a Store for one goroutine. Before a value is set, other workers may act.
 type store struct {
 	values map[string]value
-	change uint32
+	change uint64
 	now    clock.Mark
 	others func()
+	loses  func() bool // whether a write is lost, nil for never
 	// replaced is called with the text before and after.
 	replaced func(before, after string)
 }
 
 type value struct {
 	text   string
-	change uint32
+	change uint64
 }
 
 func newStore() *store { return &store{values: map[string]value{}, now: 1} }
 
-func (s *store) Get(key []byte) ([]byte, uint32, bool) {
+func (s *store) Get(key []byte) ([]byte, uint64) {
 	v, ok := s.values[string(key)]
-	return []byte(v.text), v.change, ok
+	if !ok {
+		return nil, Absent
+	}
+	return []byte(v.text), v.change
 }
 
-func (s *store) Set(key, text []byte, change uint32) bool {
+func (s *store) Swap(key, text []byte, version uint64) bool {
 	if s.others != nil {
 		s.others()
 	}
-	// A value that is absent is set whatever the mark is.
-	if v, ok := s.values[string(key)]; ok && v.change != change {
+	if s.values[string(key)].change != version || s.loses != nil && s.loses() {
 		return false
 	}
 	if s.replaced != nil {
@@ -68,7 +71,14 @@ func compiled(c mechanism.Config) []byte {
 	if err != nil {
 		panic(err)
 	}
-	return Form(plan.Step(0))
+	k, _, _ := keep(plan.Settings(0))
+	return k.form
+}
+
+// cellsOf returns cells of a form.
+func cellsOf(s Store, c config) *cells {
+	c.maker = makerOf(c.form)
+	return newCells(s, c)
 }
 
 func configs() map[string]mechanism.Config {
@@ -98,7 +108,7 @@ type workers struct {
 	t      *testing.T
 	random *rand.Rand
 	store  *store
-	cells  []*Cells
+	cells  []*cells
 	maker  cell.Maker
 	keys   map[Hash]cell.Cell
 	one    cell.Cell // without keys, or the spare one
@@ -108,12 +118,12 @@ type workers struct {
 	verdict [8]int
 }
 
-func newWorkers(t *testing.T, random *rand.Rand, c Config, count int) *workers {
-	w := &workers{t: t, random: random, store: newStore(), maker: Maker(c.Form), keys: map[Hash]cell.Cell{}, permits: map[Hash][]permit{}}
+func newWorkers(t *testing.T, random *rand.Rand, c config, count int) *workers {
+	w := &workers{t: t, random: random, store: newStore(), maker: makerOf(c.form), keys: map[Hash]cell.Cell{}, permits: map[Hash][]permit{}}
 	for range count {
-		w.cells = append(w.cells, New(w.store, c))
+		w.cells = append(w.cells, cellsOf(w.store, c))
 	}
-	if c.Slots > 0 {
+	if c.slots > 0 {
 		w.store.replaced = w.forget
 	}
 	w.store.others = func() {
@@ -134,7 +144,7 @@ func (w *workers) act() {
 	w.store.now = w.store.now.Add(time.Duration(w.random.IntN(8)))
 	var key *Key
 	if x.groups > 0 {
-		k := x.KeyOf(fmt.Sprint(w.random.IntN(40)))
+		k := x.keyOf(fmt.Sprint(w.random.IntN(30)))
 		key = &k
 	}
 	a := reducer.Action{Kind: reducer.TryAcquire, Cost: 1 + uint32(w.random.IntN(2))}
@@ -155,14 +165,14 @@ func (w *workers) act() {
 			*key = held[i].key
 		}
 	}
-	exhausted, evicted := x.Counts.Exhausted, x.Counts.Evictions
-	got, now := x.Step(key, a)
-	if x.Counts.Exhausted > exhausted {
+	exhausted, evicted := x.counts.Exhausted, x.counts.Evictions
+	got, now := x.step(key, a)
+	if x.counts.Exhausted > exhausted {
 		w.verdict[7]++
-		x.pending = nil
+		x.unwritten = nil
 		return
 	}
-	assert.LessOrEqual(w.t, x.Counts.Evictions, evicted+1)
+	assert.LessOrEqual(w.t, x.counts.Evictions, evicted+1)
 	model := w.model(key, a.Kind, now)
 	if model == nil {
 		require.Equal(w.t, reducer.Stale, got.Verdict)
@@ -235,7 +245,7 @@ func TestWorkersDecideAsOne(t *testing.T) {
 				var seen [8]int
 				conflicts := uint64(0)
 				for n := range uint64(20) {
-					w := newWorkers(t, rand.New(rand.NewPCG(seed, n)), Config{Name: "s", Form: compiled(c), Slots: slots}, 3)
+					w := newWorkers(t, rand.New(rand.NewPCG(seed, n)), config{name: "s", form: compiled(c), slots: slots}, 3)
 					for range 300 {
 						w.random.Shuffle(len(w.cells), func(i, j int) { w.cells[i], w.cells[j] = w.cells[j], w.cells[i] })
 						w.act()
@@ -247,9 +257,9 @@ func TestWorkersDecideAsOne(t *testing.T) {
 						seen[i] += w.verdict[i]
 					}
 					for _, x := range w.cells {
-						conflicts += x.Counts.Conflicts
+						conflicts += x.counts.Conflicts
 						for _, v := range w.store.values {
-							assert.LessOrEqual(t, len(v.text), valueHead+GroupSlots*SlotSize)
+							assert.LessOrEqual(t, len(v.text), valueHead+GroupSlots*slotSize)
 						}
 					}
 				}
@@ -274,7 +284,8 @@ func TestKeyedFormsFit(t *testing.T) {
 	for name, c := range list {
 		plan, err := pipeline.Compile(pipeline.Policy{Steps: []pipeline.Step{{Config: c, Per: []string{"ip"}}}})
 		require.NoError(t, err, name)
-		assert.LessOrEqual(t, Maker(Form(plan.Step(0))).MaxSize(), StateSize, name)
+		k, _, _ := keep(plan.Settings(0))
+		assert.LessOrEqual(t, k.maker.MaxSize(), StateSize, name)
 	}
 }
 
@@ -282,11 +293,11 @@ func TestKeyedFormsFit(t *testing.T) {
 // each is that of a cell without a store.
 func TestLongStates(t *testing.T) {
 	s := newStore()
-	c := Config{Name: "s", Form: compiled(limiter.Config{Algorithm: limiter.SlidingLog, Count: 100, Period: time.Hour}), Slots: GroupSlots}
-	workers := []*Cells{New(s, c), New(s, c)}
+	c := config{name: "s", form: compiled(limiter.Config{Algorithm: limiter.SlidingLog, Count: 100, Period: time.Hour}), slots: GroupSlots}
+	workers := []*cells{cellsOf(s, c), cellsOf(s, c)}
 	models := make([]cell.Cell, GroupSlots)
 	for i := range models {
-		models[i] = Maker(c.Form).New(s.now)
+		models[i] = makerOf(c.form).New(s.now)
 	}
 	a := reducer.Action{Kind: reducer.TryAcquire, Cost: 1}
 	longest := 0
@@ -294,33 +305,33 @@ func TestLongStates(t *testing.T) {
 		s.now = s.now.Add(time.Second)
 		n := i % len(models)
 		x := workers[i%3%2]
-		h := x.KeyOf(fmt.Sprint(n))
-		got, now := x.Step(&h, a)
+		h := x.keyOf(fmt.Sprint(n))
+		got, now := x.step(&h, a)
 		var out reducer.Out
 		require.Equal(t, models[n].Step(a, now, &out), got, "step %d", i)
 		for _, v := range s.values {
 			longest = max(longest, len(v.text))
 		}
 	}
-	assert.Zero(t, workers[0].Counts.Evictions+workers[1].Counts.Evictions)
+	assert.Zero(t, workers[0].counts.Evictions+workers[1].counts.Evictions)
 	assert.Greater(t, longest, GroupSlots*500)
-	assert.LessOrEqual(t, longest, valueHead+GroupSlots*SlotSize)
+	assert.LessOrEqual(t, longest, valueHead+GroupSlots*slotSize)
 }
 
 // TestBounds has more keys than slots: a value for each group and no more, and each lost
 // key is counted.
 func TestBounds(t *testing.T) {
 	s := newStore()
-	x := New(s, Config{Name: "s", Form: compiled(limiter.Config{Count: 1, Period: time.Hour}), Slots: 64})
+	x := cellsOf(s, config{name: "s", form: compiled(limiter.Config{Count: 1, Period: time.Hour}), slots: 64})
 	admitted := 0
 	for i := range 1000 {
-		h := x.KeyOf(fmt.Sprint(i))
-		if got, _ := x.Step(&h, reducer.Action{Kind: reducer.TryAcquire, Cost: 1}); got.Verdict == reducer.Admit {
+		h := x.keyOf(fmt.Sprint(i))
+		if got, _ := x.step(&h, reducer.Action{Kind: reducer.TryAcquire, Cost: 1}); got.Verdict == reducer.Admit {
 			admitted++
 		}
 	}
 	assert.Equal(t, 1000, admitted)
-	assert.Equal(t, uint64(1000-64), x.Counts.Evictions)
+	assert.Equal(t, uint64(1000-64), x.counts.Evictions)
 	assert.Len(t, s.values, 64/GroupSlots+1, "the groups and the configuration")
 }
 
@@ -336,8 +347,8 @@ func TestEvictionBound(t *testing.T) {
 	for _, final := range []bool{false, true} {
 		random := rand.New(rand.NewPCG(seed, 0))
 		s := newStore()
-		config := Config{Name: "s", Form: compiled(limiter.Config{Count: 1, Period: time.Hour}), Slots: 4 * GroupSlots, Final: final}
-		workers := []*Cells{New(s, config), New(s, config)}
+		config := config{name: "s", form: compiled(limiter.Config{Count: 1, Period: time.Hour}), slots: 4 * GroupSlots, final: final}
+		workers := []*cells{cellsOf(s, config), cellsOf(s, config)}
 		used := map[Hash]clock.Mark{}
 		lost := 0
 		s.replaced = func(before, after string) {
@@ -346,7 +357,7 @@ func TestEvictionBound(t *testing.T) {
 			next.read([]byte(after))
 			for i := range old.count {
 				gone := old.list[i].hash
-				c := Maker(config.Form).New(s.now)
+				c := makerOf(config.form).New(s.now)
 				require.NoError(t, c.Restore(old.list[i].state))
 				if next.find(&gone) >= 0 || cell.Fresh(c, s.now) {
 					continue // nothing is lost
@@ -361,12 +372,12 @@ func TestEvictionBound(t *testing.T) {
 		for range 20_000 {
 			s.now = s.now.Add(time.Duration(random.IntN(200)) * time.Millisecond)
 			x := workers[random.IntN(2)]
-			h := x.KeyOf(fmt.Sprint(min(random.IntN(100), random.IntN(100))))
-			x.Step(&h, reducer.Action{Kind: reducer.TryAcquire, Cost: 1})
+			h := x.keyOf(fmt.Sprint(min(random.IntN(100), random.IntN(100))))
+			x.step(&h, reducer.Action{Kind: reducer.TryAcquire, Cost: 1})
 			used[h.Hash] = s.now
 		}
 		assert.Greater(t, lost, 100)
-		assert.Equal(t, uint64(lost), workers[0].Counts.Evictions+workers[1].Counts.Evictions)
+		assert.Equal(t, uint64(lost), workers[0].counts.Evictions+workers[1].counts.Evictions)
 	}
 }
 
@@ -380,10 +391,10 @@ func TestEvictionOdds(t *testing.T) {
 		least, most float64 // in 100
 	}{{2, 4.5, 7}, {4, 0, 0.5}, {8, 0, 0}} {
 		s := newStore()
-		x := New(s, Config{Name: "s", Form: compiled(limiter.Config{Count: 1, Period: time.Hour}), Slots: slots})
+		x := cellsOf(s, config{name: "s", form: compiled(limiter.Config{Count: 1, Period: time.Hour}), slots: slots})
 		use := func(name string) bool {
-			h := x.KeyOf(name)
-			got, _ := x.Step(&h, reducer.Action{Kind: reducer.TryAcquire, Cost: 1})
+			h := x.keyOf(name)
+			got, _ := x.step(&h, reducer.Action{Kind: reducer.TryAcquire, Cost: 1})
 			return got.Verdict == reducer.Admit
 		}
 		for i := range probes {
@@ -395,8 +406,8 @@ func TestEvictionOdds(t *testing.T) {
 		}
 		lost := 0
 		for i := range probes {
-			h := x.KeyOf(fmt.Sprint("probe ", i))
-			if got, _ := x.Step(&h, reducer.Action{Kind: reducer.Peek, Cost: 1}); got.Verdict == reducer.Admit {
+			h := x.keyOf(fmt.Sprint("probe ", i))
+			if got, _ := x.step(&h, reducer.Action{Kind: reducer.Peek, Cost: 1}); got.Verdict == reducer.Admit {
 				lost++
 			}
 		}
@@ -410,30 +421,30 @@ func TestEvictionOdds(t *testing.T) {
 // a loss.
 func TestNewKeysTakeFreshCells(t *testing.T) {
 	s := newStore()
-	x := New(s, Config{Name: "s", Form: compiled(limiter.Config{Count: 1, Period: 100}), Slots: 8})
+	x := cellsOf(s, config{name: "s", form: compiled(limiter.Config{Count: 1, Period: 100}), slots: 8})
 	for i := range 100 {
 		s.now = s.now.Add(20)
-		h := x.KeyOf(fmt.Sprint(i))
-		got, _ := x.Step(&h, reducer.Action{Kind: reducer.TryAcquire, Cost: 1})
+		h := x.keyOf(fmt.Sprint(i))
+		got, _ := x.step(&h, reducer.Action{Kind: reducer.TryAcquire, Cost: 1})
 		require.Equal(t, reducer.Admit, got.Verdict)
 	}
-	assert.Zero(t, x.Counts.Evictions)
+	assert.Zero(t, x.counts.Evictions)
 }
 
 // TestRefusedKeysAreInUse keeps the slot of a key that is refused all the time.
 func TestRefusedKeysAreInUse(t *testing.T) {
 	for _, final := range []bool{false, true} {
 		s := newStore()
-		x := New(s, Config{Name: "s", Form: compiled(limiter.Config{Count: 1, Period: time.Hour}), Slots: 8, Final: final})
-		busy := x.KeyOf("busy")
+		x := cellsOf(s, config{name: "s", form: compiled(limiter.Config{Count: 1, Period: time.Hour}), slots: 8, final: final})
+		busy := x.keyOf("busy")
 		admitted := 0
 		for i := range 500 {
 			s.now = s.now.Add(time.Second)
-			if got, _ := x.Step(&busy, reducer.Action{Kind: reducer.TryAcquire, Cost: 1}); got.Verdict == reducer.Admit {
+			if got, _ := x.step(&busy, reducer.Action{Kind: reducer.TryAcquire, Cost: 1}); got.Verdict == reducer.Admit {
 				admitted++
 			}
-			other := x.KeyOf(fmt.Sprint(i))
-			x.Step(&other, reducer.Action{Kind: reducer.TryAcquire, Cost: 1})
+			other := x.keyOf(fmt.Sprint(i))
+			x.step(&other, reducer.Action{Kind: reducer.TryAcquire, Cost: 1})
 		}
 		assert.Equal(t, 1, admitted, final)
 	}
@@ -442,17 +453,17 @@ func TestRefusedKeysAreInUse(t *testing.T) {
 // TestWhenFullShare gives all further keys one cell.
 func TestWhenFullShare(t *testing.T) {
 	s := newStore()
-	x := New(s, Config{Name: "s", Form: compiled(limiter.Config{Count: 2, Period: time.Hour}), Slots: 8, WhenFull: keyed.FullShare})
+	x := cellsOf(s, config{name: "s", form: compiled(limiter.Config{Count: 2, Period: time.Hour}), slots: 8, whenFull: keyed.FullShare})
 	admitted := 0
 	for i := range 100 {
-		h := x.KeyOf(fmt.Sprint(i))
-		if got, _ := x.Step(&h, reducer.Action{Kind: reducer.TryAcquire, Cost: 1}); got.Verdict == reducer.Admit {
+		h := x.keyOf(fmt.Sprint(i))
+		if got, _ := x.step(&h, reducer.Action{Kind: reducer.TryAcquire, Cost: 1}); got.Verdict == reducer.Admit {
 			admitted++
 		}
 	}
 	assert.Equal(t, 8+2, admitted)
-	assert.Equal(t, uint64(92), x.Counts.Shared)
-	assert.Zero(t, x.Counts.Evictions)
+	assert.Equal(t, uint64(92), x.counts.Shared)
+	assert.Zero(t, x.counts.Evictions)
 }
 
 // TestFinal refuses by what was read, exactly as long as a read would.
@@ -465,22 +476,22 @@ func TestFinal(t *testing.T) {
 		}
 		for _, slots := range []uint32{0, 24} {
 			s := newStore()
-			config := Config{Name: "s", Form: compiled(c), Slots: slots}
-			plain := New(s, config)
+			config := config{name: "s", form: compiled(c), slots: slots}
+			plain := cellsOf(s, config)
 			other := newStore()
-			config.Final = true
-			quick := []*Cells{New(other, config), New(other, config)}
+			config.final = true
+			quick := []*cells{cellsOf(other, config), cellsOf(other, config)}
 			for range 5_000 {
 				s.now = s.now.Add(time.Duration(random.IntN(8)))
 				other.now = s.now
-				h := plain.KeyOf(fmt.Sprint(random.IntN(6)))
+				h := plain.keyOf(fmt.Sprint(random.IntN(6)))
 				hash := &h
 				if slots == 0 {
 					hash = nil
 				}
 				a := reducer.Action{Kind: reducer.TryAcquire, Cost: 1 + uint32(random.IntN(2))}
-				want, _ := plain.Step(hash, a)
-				got, _ := quick[random.IntN(2)].Step(hash, a)
+				want, _ := plain.step(hash, a)
+				got, _ := quick[random.IntN(2)].step(hash, a)
 				require.Equal(t, want.Verdict, got.Verdict, "SLUICE_SEED=%d %s", seed, name)
 			}
 		}
@@ -492,17 +503,17 @@ func TestFinal(t *testing.T) {
 func TestConfigurations(t *testing.T) {
 	for _, slots := range []uint32{0, 24} {
 		s := newStore()
-		config := Config{Name: "s", Form: compiled(limiter.Config{Count: 10, Period: time.Hour}), Slots: slots}
-		old := New(s, config)
-		config.Form = compiled(limiter.Config{Count: 6, Period: time.Hour})
-		lower := New(s, config)
-		h := old.KeyOf("a")
+		config := config{name: "s", form: compiled(limiter.Config{Count: 10, Period: time.Hour}), slots: slots}
+		old := cellsOf(s, config)
+		config.form = compiled(limiter.Config{Count: 6, Period: time.Hour})
+		lower := cellsOf(s, config)
+		h := old.keyOf("a")
 		hash := &h
 		if slots == 0 {
 			hash = nil
 		}
-		take := func(x *Cells) reducer.Verdict {
-			got, _ := x.Step(hash, reducer.Action{Kind: reducer.TryAcquire, Cost: 1})
+		take := func(x *cells) reducer.Verdict {
+			got, _ := x.step(hash, reducer.Action{Kind: reducer.TryAcquire, Cost: 1})
 			return got.Verdict
 		}
 		for range 8 {
@@ -510,31 +521,31 @@ func TestConfigurations(t *testing.T) {
 		}
 		admitted := 0
 		for i := range 20 {
-			if take([]*Cells{old, lower}[i%2]) == reducer.Admit {
+			if take([]*cells{old, lower}[i%2]) == reducer.Admit {
 				admitted++
 			}
 		}
 		assert.LessOrEqual(t, admitted, 2)
-		assert.Zero(t, old.Counts.Lost+lower.Counts.Lost)
+		assert.Zero(t, old.counts.Lost+lower.counts.Lost)
 
 		// A state of a configuration that cannot be read admits nothing.
 		for key := range s.values {
-			if key[1] == configKind {
+			if key[1] == form {
 				delete(s.values, key)
 			}
 		}
-		config.Form = compiled(limiter.Config{Count: 7, Period: time.Hour})
-		blind := New(s, config)
+		config.form = compiled(limiter.Config{Count: 7, Period: time.Hour})
+		blind := cellsOf(s, config)
 		assert.Equal(t, reducer.Reject, take(blind))
-		assert.Equal(t, uint64(1), blind.Counts.Lost)
+		assert.Equal(t, uint64(1), blind.counts.Lost)
 	}
 }
 
 // TestExhausted has a store in which another worker is always first.
 func TestExhausted(t *testing.T) {
 	s := newStore()
-	x := New(s, Config{Name: "s", Form: compiled(breaker.Config{Window: breaker.Consecutive, Count: 3, Probes: 1, Open: backoff.Config{Kind: backoff.Constant, Base: 40}})})
-	granted, _ := x.Step(nil, reducer.Action{Kind: reducer.Acquire})
+	x := cellsOf(s, config{name: "s", form: compiled(breaker.Config{Window: breaker.Consecutive, Count: 3, Probes: 1, Open: backoff.Config{Kind: backoff.Constant, Base: 40}})})
+	granted, _ := x.step(nil, reducer.Action{Kind: reducer.Acquire})
 	require.Equal(t, reducer.Admit, granted.Verdict)
 	s.others = func() {
 		for key, v := range s.values {
@@ -544,26 +555,26 @@ func TestExhausted(t *testing.T) {
 	}
 	record := reducer.Action{Kind: reducer.Record, Outcome: reducer.Fail, Permit: granted.Permit}
 	for range 3 {
-		x.Step(nil, record)
+		x.step(nil, record)
 	}
-	assert.Equal(t, uint64(3), x.Counts.Exhausted)
-	x.Flush()
-	assert.Len(t, x.pending, 3)
+	assert.Equal(t, uint64(3), x.counts.Exhausted)
+	x.flush()
+	assert.Len(t, x.unwritten, 3)
 	s.others = nil
-	x.Flush()
-	assert.Empty(t, x.pending)
-	got, _ := x.Step(nil, reducer.Action{Kind: reducer.Acquire})
+	x.flush()
+	assert.Empty(t, x.unwritten)
+	got, _ := x.step(nil, reducer.Action{Kind: reducer.Acquire})
 	assert.Equal(t, reducer.ReasonOpen, got.Reason, "no vote is lost")
 
-	limit := New(s, Config{Name: "t", Form: compiled(limiter.Config{Count: 3, Period: time.Hour})})
-	limit.Step(nil, reducer.Action{Kind: reducer.Acquire, Cost: 1})
+	limit := cellsOf(s, config{name: "t", form: compiled(limiter.Config{Count: 3, Period: time.Hour})})
+	limit.step(nil, reducer.Action{Kind: reducer.Acquire, Cost: 1})
 	s.others = func() {
 		for key, v := range s.values {
 			s.change++
 			s.values[key] = value{v.text, s.change}
 		}
 	}
-	got, _ = limit.Step(nil, reducer.Action{Kind: reducer.Acquire, Cost: 1})
+	got, _ = limit.step(nil, reducer.Action{Kind: reducer.Acquire, Cost: 1})
 	assert.Equal(t, reducer.ReasonShed, got.Reason)
 }
 
@@ -571,35 +582,35 @@ func TestExhausted(t *testing.T) {
 // has none.
 func TestText(t *testing.T) {
 	for _, slots := range []uint32{0, 24} {
-		x := New(newStore(), Config{Name: "s", Form: compiled(limiter.Config{Count: 3, Period: time.Hour}), Slots: slots})
-		k := x.KeyOf("a")
+		x := cellsOf(newStore(), config{name: "s", form: compiled(limiter.Config{Count: 3, Period: time.Hour}), slots: slots})
+		k := x.keyOf("a")
 		key := &k
 		if slots == 0 {
 			key = nil
 		}
-		assert.Equal(t, "free 3/3", x.Text(key))
-		x.Step(key, reducer.Action{Kind: reducer.TryAcquire, Cost: 2})
-		assert.Equal(t, "free 1/3", x.Text(key))
+		assert.Equal(t, "free 3/3", x.text(key))
+		x.step(key, reducer.Action{Kind: reducer.TryAcquire, Cost: 2})
+		assert.Equal(t, "free 1/3", x.text(key))
 	}
 }
 
 // TestTextOfSpareCell has the state of the cell that decided where a key has none of its
 // own.
 func TestTextOfSpareCell(t *testing.T) {
-	x := New(newStore(), Config{Name: "s", Form: compiled(bulkhead.Config{Concurrent: 3}), Slots: 1})
+	x := cellsOf(newStore(), config{name: "s", form: compiled(bulkhead.Config{Concurrent: 3}), slots: 1})
 	acquire := reducer.Action{Kind: reducer.TryAcquire, Permit: reducer.Permit{ID: 1}}
-	own, other := x.KeyOf("own"), x.KeyOf("other")
-	x.Step(&own, acquire)
+	own, other := x.keyOf("own"), x.keyOf("other")
+	x.step(&own, acquire)
 	for range 2 {
-		x.Step(&other, acquire)
+		x.step(&other, acquire)
 	}
-	assert.Equal(t, "held 1/3 members 1", x.Text(&own))
-	assert.Equal(t, "held 2/3 members 1", x.Text(&other))
-	got, _ := x.Step(&other, acquire)
+	assert.Equal(t, "held 1/3 members 1", x.text(&own))
+	assert.Equal(t, "held 2/3 members 1", x.text(&other))
+	got, _ := x.step(&other, acquire)
 	require.Equal(t, reducer.Admit, got.Verdict)
-	got, _ = x.Step(&other, acquire)
+	got, _ = x.step(&other, acquire)
 	require.Equal(t, reducer.Reject, got.Verdict)
-	assert.Equal(t, "held 3/3 members 1", x.Text(&other))
+	assert.Equal(t, "held 3/3 members 1", x.text(&other))
 }
 
 // TestHash compares with the vector of the reference implementation of SipHash-2-4 of
@@ -622,10 +633,10 @@ func TestSharedSeed(t *testing.T) {
 func FuzzValues(f *testing.F) {
 	for _, c := range configs() {
 		s := newStore()
-		x := New(s, Config{Name: "s", Form: compiled(c), Slots: 8})
+		x := cellsOf(s, config{name: "s", form: compiled(c), slots: 8})
 		for i := range 5 {
-			h := x.KeyOf(fmt.Sprint(i))
-			x.Step(&h, reducer.Action{Kind: reducer.TryAcquire, Cost: 1})
+			h := x.keyOf(fmt.Sprint(i))
+			x.step(&h, reducer.Action{Kind: reducer.TryAcquire, Cost: 1})
 		}
 		for _, v := range s.values {
 			f.Add([]byte(v.text))
@@ -635,8 +646,8 @@ func FuzzValues(f *testing.F) {
 		for _, c := range configs() {
 			for _, slots := range []uint32{0, 8} {
 				s := newStore()
-				x := New(s, Config{Name: "s", Form: compiled(c), Slots: slots})
-				h := x.KeyOf("a")
+				x := cellsOf(s, config{name: "s", form: compiled(c), slots: slots})
+				h := x.keyOf("a")
 				hash := &h
 				x.name(group, 0)
 				if slots == 0 {
@@ -645,7 +656,7 @@ func FuzzValues(f *testing.F) {
 				}
 				s.values[string(x.key)] = value{string(src), 7}
 				for range 3 {
-					x.Step(hash, reducer.Action{Kind: reducer.TryAcquire, Cost: 1})
+					x.step(hash, reducer.Action{Kind: reducer.TryAcquire, Cost: 1})
 					s.now = s.now.Add(10)
 				}
 			}

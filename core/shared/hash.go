@@ -1,4 +1,4 @@
-package cells
+package shared
 
 import (
 	"encoding/binary"

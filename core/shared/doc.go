@@ -1,4 +1,4 @@
-// Package cells keeps the cells of a step in a store that several workers share, which
+// Package shared keeps the cells of a step in a store that several workers share, which
 // has compare-and-set and nothing else: the shared data of Envoy. A step of a cell reads
 // the state, lets the core decide, and writes the state back unless another worker has written
 // meanwhile; otherwise it reads again.
@@ -25,4 +25,4 @@
 // written admits nothing. After Tries attempts the step is refused as shed, and
 // counted. The end of a permit that could not be written is kept and tried again, see
 // Flush. What a limit loses is the state of a key whose slot was taken: it begins anew.
-package cells
+package shared

@@ -1,4 +1,4 @@
-package cells
+package shared
 
 import (
 	"strconv"
@@ -14,20 +14,20 @@ import (
 
 // oneGroup is one group of slots, each use of which is two seconds after the one before.
 type oneGroup struct {
-	*Cells
+	*cells
 	store *store
 }
 
 func newGroup(c limiter.Config, slots uint32) *oneGroup {
 	s := newStore()
-	return &oneGroup{New(s, Config{Name: "g", Form: compiled(c), Slots: slots}), s}
+	return &oneGroup{cellsOf(s, config{name: "g", form: compiled(c), slots: slots}), s}
 }
 
 // ask asks for a permit of a key and returns why it is refused.
 func (g *oneGroup) ask(name string) reducer.Reason {
 	g.store.now = g.store.now.Add(2 * time.Second)
-	key := g.KeyOf(name)
-	answer, _ := g.Step(&key, reducer.Action{Kind: reducer.TryAcquire, Cost: 1})
+	key := g.keyOf(name)
+	answer, _ := g.step(&key, reducer.Action{Kind: reducer.TryAcquire, Cost: 1})
 	return answer.Reason
 }
 
@@ -73,7 +73,7 @@ func TestHalfOfAGroupMayBeBlocked(t *testing.T) {
 		}
 		assert.Equal(t, want, g.ask(key), "key %d", i)
 	}
-	assert.EqualValues(t, 6, g.Counts.Unblocked)
+	assert.EqualValues(t, 6, g.counts.Unblocked)
 }
 
 // TestNewKeysOfAGroupStay: where all others are used up, a new key keeps its slot until half

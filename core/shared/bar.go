@@ -1,4 +1,4 @@
-package cells
+package shared
 
 import (
 	"time"
@@ -25,8 +25,8 @@ const (
 	barAge = time.Second
 )
 
-// stepBarred is Step for an acquire where permits are never returned.
-func (s *Cells) stepBarred(key *Key, a reducer.Action) (reducer.Answer, clock.Mark) {
+// stepBarred is step for an acquire where permits are never returned.
+func (s *cells) stepBarred(key *Key, a reducer.Action) (reducer.Answer, clock.Mark) {
 	b := &s.bars[0]
 	if key != nil {
 		b = &s.bars[key.Hash[0]]
@@ -39,7 +39,7 @@ func (s *Cells) stepBarred(key *Key, a reducer.Action) (reducer.Answer, clock.Ma
 		}
 		*b = bar{}
 	}
-	answer, now, ok := s.step(key, a)
+	answer, now, ok := s.try(key, a)
 	if !ok {
 		return reducer.Rejected(reducer.ReasonShed, clock.Never), now
 	}

@@ -1,4 +1,4 @@
-package cells
+package shared
 
 import (
 	"encoding/binary"
@@ -50,7 +50,7 @@ func (g *slots) read(value []byte) {
 	}
 }
 
-func (s *Cells) groupOf(hash *Hash) uint32 {
+func (s *cells) groupOf(hash *Hash) uint32 {
 	return uint32(binary.LittleEndian.Uint64(hash[:]) % uint64(s.groups))
 }
 
@@ -63,24 +63,19 @@ func (g *slots) find(hash *Hash) int {
 	return -1
 }
 
-// stepKey steps the cell of a key.
-func (s *Cells) stepKey(key *Key, a reducer.Action) (answer reducer.Answer, now clock.Mark, ok bool) {
-	hash := &key.Hash
-	if key.Spare && !begins(a.Kind) {
-		s.name(spare, 0)
-		return s.stepValue(a)
-	}
-	key.Spare = false
-	s.name(group, s.groupOf(hash))
-	value, change, found := s.store.Get(s.key)
-	now = s.store.Now()
-	if !found {
-		change = Absent
-	}
+// changeGroup steps the cell of a key.
+func (s *cells) changeGroup(old []byte, now clock.Mark) []byte {
+	t := &s.turn
+	t.now = now
+	hash, a := &t.key.Hash, t.action
 	var g slots
-	g.read(value)
+	g.read(old)
 	adopted := g.count > 0 && g.digest != s.digest
 	if adopted {
+		if !s.knows(g.digest) {
+			t.lacks, t.wants = lacksForm, g.digest
+			return nil
+		}
 		s.adopt(&g, now)
 	}
 	at := g.find(hash)
@@ -88,15 +83,11 @@ func (s *Cells) stepKey(key *Key, a reducer.Action) (answer reducer.Answer, now 
 	switch {
 	case known:
 	case !begins(a.Kind):
-		return answer, now, true
+		return nil
 	case g.count == s.ways:
 		if at, evicts = s.victim(&g, now); at < 0 {
-			s.name(spare, 0)
-			if answer, now, ok = s.stepValue(a); ok {
-				s.Counts.Shared++
-				key.Spare = true
-			}
-			return answer, now, ok
+			t.lacks = lacksSlot
+			return nil
 		}
 	}
 	if s.blocks && begins(a.Kind) && !s.mayBlock(&g, at, now) {
@@ -110,13 +101,14 @@ func (s *Cells) stepKey(key *Key, a reducer.Action) (answer reducer.Answer, now 
 	} else {
 		c = s.maker.New(now)
 	}
-	answer = s.decide(c, a, now)
-	unblocked := !a.Blocks() && answer.Reason == reducer.ReasonRate
-	if !answer.Changed && !adopted && !s.stale(&g, at, hash, now) {
-		if unblocked {
-			s.Counts.Unblocked++
-		}
-		return answer, now, true
+	t.answer = s.decide(c, a, now)
+	t.unblocked = !a.Blocks() && t.answer.Reason == reducer.ReasonRate
+	if !t.answer.Changed && !adopted && !s.stale(&g, at, hash, now) {
+		return nil
+	}
+	if !s.told {
+		t.lacks = lacksTold
+		return nil
 	}
 	s.state = c.AppendState(s.state[:0])
 	if at < 0 {
@@ -124,30 +116,18 @@ func (s *Cells) stepKey(key *Key, a reducer.Action) (answer reducer.Answer, now 
 		g.count++
 	}
 	g.list[at] = slot{*hash, tickOf(now), s.state}
-	s.tell()
-	if ok = s.store.Set(s.key, s.write(&g), change); ok {
-		if evicts {
-			s.Counts.Evictions++
-		}
-		if unblocked {
-			s.Counts.Unblocked++
-		}
-	}
-	return answer, now, ok
+	t.evicts = evicts
+	return s.write(&g)
 }
 
 // stale reports whether the last use of a key is too long ago to be the present one, in a
 // group in which that may matter.
-func (s *Cells) stale(g *slots, at int, hash *Hash, now clock.Mark) bool {
+func (s *cells) stale(g *slots, at int, hash *Hash, now clock.Mark) bool {
 	return at >= 0 && 2*g.count >= s.ways && g.list[at].hash == *hash && tickOf(now)-g.list[at].used >= rests
 }
 
 // adopt gives all states of a group the present configuration.
-func (s *Cells) adopt(g *slots, now clock.Mark) {
-	for i := range g.count {
-		// Get invalidates the value.
-		g.list[i].state = append([]byte(nil), g.list[i].state...)
-	}
+func (s *cells) adopt(g *slots, now clock.Mark) {
 	for i := range g.count {
 		c, _ := s.restored(g.digest, g.list[i].state, now)
 		g.list[i].state = c.AppendState(nil)
@@ -157,8 +137,8 @@ func (s *Cells) adopt(g *slots, now clock.Mark) {
 // victim returns the slot of a full group that a new key takes, -1 for none, and whether
 // the key of that slot loses its state. It is the one that keyed.Table would take of as
 // many keys, by the times of use that are recorded.
-func (s *Cells) victim(g *slots, now clock.Mark) (at int, evicts bool) {
-	shares := s.config.WhenFull == keyed.FullShare
+func (s *cells) victim(g *slots, now clock.Mark) (at int, evicts bool) {
+	shares := s.config.whenFull == keyed.FullShare
 	at, least := -1, int(reducer.Blocked)+2
 	for i := range g.count {
 		c, _ := s.restored(s.digest, g.list[i].state, now)
@@ -202,7 +182,7 @@ func (g *slots) old(i int) bool {
 
 // mayBlock reports whether the key at a slot may begin a block: half of the slots of a
 // group may have one.
-func (s *Cells) mayBlock(g *slots, at int, now clock.Mark) bool {
+func (s *cells) mayBlock(g *slots, at int, now clock.Mark) bool {
 	if g.count <= s.ways/2 {
 		return s.ways > 1 // they may all have one
 	}
@@ -220,7 +200,7 @@ func (s *Cells) mayBlock(g *slots, at int, now clock.Mark) bool {
 }
 
 // write makes the value of a group.
-func (s *Cells) write(g *slots) []byte {
+func (s *cells) write(g *slots) []byte {
 	s.value = s.head()
 	for i := range g.count {
 		at := &g.list[i]
