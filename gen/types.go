@@ -10,7 +10,7 @@ import (
 
 	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/mechanisms"
-	explained "github.com/sluice-go/sluice/policy/settings"
+	explained "github.com/sluice-go/sluice/internal/settings"
 )
 
 // valueTypes are the types of TypeScript of values whose type does not depend on the setting.

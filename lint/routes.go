@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/internal/routes"
 	"github.com/sluice-go/sluice/policy/document"
-	"github.com/sluice-go/sluice/policy/routes"
 )
 
 // checkRoutes finds routes that match nothing, and requests that no route matches.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/mechanisms"
+	"github.com/sluice-go/sluice/internal/settings"
 	"github.com/sluice-go/sluice/policy"
-	"github.com/sluice-go/sluice/policy/settings"
 )
 
 // rows returns the rows of the table.

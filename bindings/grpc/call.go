@@ -12,8 +12,8 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/core/keyed"
-	"github.com/sluice-go/sluice/policy/requests"
-	"github.com/sluice-go/sluice/policy/routes"
+	"github.com/sluice-go/sluice/internal/requests"
+	"github.com/sluice-go/sluice/internal/routes"
 )
 
 // post is the method of HTTP that every call of gRPC has.

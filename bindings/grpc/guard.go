@@ -7,8 +7,8 @@ import (
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/internal/guards"
+	"github.com/sluice-go/sluice/internal/refusals"
 	"github.com/sluice-go/sluice/policy/document"
-	"github.com/sluice-go/sluice/policy/refusals"
 )
 
 // guard is a pipeline with what is worked out once for each of its plans.

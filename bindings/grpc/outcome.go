@@ -13,8 +13,8 @@ import (
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/core/fallback"
 	"github.com/sluice-go/sluice/internal/guards"
+	"github.com/sluice-go/sluice/internal/refusals"
 	"github.com/sluice-go/sluice/policy"
-	"github.com/sluice-go/sluice/policy/refusals"
 	"github.com/sluice-go/sluice/reducer"
 )
 

@@ -13,7 +13,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/policy/refusals"
+	"github.com/sluice-go/sluice/internal/refusals"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -51,7 +51,7 @@ type refusal struct {
 // stands for.
 //
 // What a limit refuses, for whatever reason, is RESOURCE_EXHAUSTED, other refusals are
-// UNAVAILABLE: the statuses that policy/refusals has for HTTP. What lacks an attribute is
+// UNAVAILABLE: the statuses that internal/refusals has for HTTP. What lacks an attribute is
 // INVALID_ARGUMENT, or UNAUTHENTICATED or PERMISSION_DENIED where missing says 401 or 403.
 func (g *guard) refuse(err error) refusal {
 	r := refusal{err: &policyError{error: err}}

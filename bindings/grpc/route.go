@@ -9,9 +9,9 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/internal/guards"
+	"github.com/sluice-go/sluice/internal/refusals"
+	"github.com/sluice-go/sluice/internal/routes"
 	"github.com/sluice-go/sluice/policy/document"
-	"github.com/sluice-go/sluice/policy/refusals"
-	"github.com/sluice-go/sluice/policy/routes"
 )
 
 const codeInternal = codes.Code(refusals.GRPCInternal)

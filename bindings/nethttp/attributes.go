@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sluice-go/sluice/internal/requests"
+	"github.com/sluice-go/sluice/internal/routes"
 	"github.com/sluice-go/sluice/policy/document"
-	"github.com/sluice-go/sluice/policy/requests"
-	"github.com/sluice-go/sluice/policy/routes"
 )
 
 // attributes answers for what `per` names.

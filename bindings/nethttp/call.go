@@ -18,7 +18,7 @@ import (
 	"github.com/sluice-go/sluice/core/fallback"
 	"github.com/sluice-go/sluice/internal/attempt"
 	"github.com/sluice-go/sluice/internal/guards"
-	"github.com/sluice-go/sluice/policy/refusals"
+	"github.com/sluice-go/sluice/internal/refusals"
 	"github.com/sluice-go/sluice/reducer"
 )
 

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sluice-go/sluice/internal/refusals"
 	"github.com/sluice-go/sluice/policy"
-	"github.com/sluice-go/sluice/policy/refusals"
 )
 
 // defaultHTTP is what a document without the section http means.

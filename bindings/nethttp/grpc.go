@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sluice-go/sluice/policy/refusals"
+	"github.com/sluice-go/sluice/internal/refusals"
 )
 
 // The header fields of gRPC (PROTOCOL-HTTP2 of gRPC, and its proposal A6 for the last).

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/core/fallback"
 	"github.com/sluice-go/sluice/core/pipeline"
-	"github.com/sluice-go/sluice/policy/refusals"
+	"github.com/sluice-go/sluice/internal/refusals"
 	"github.com/sluice-go/sluice/reducer"
 )
 

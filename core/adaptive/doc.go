@@ -75,5 +75,5 @@
 // most 200 and 5 s are, and whose limits fall by timeouts and refusals alone, too. Its
 // minimum of 20 is 1 here, as in failsafe-go's adaptive limiter, so that a
 // dependency may be relieved of nearly all load. Its report 155: the limit of a
-// success at the maximum must not fall. The rules were compared by package sim/overload.
+// success at the maximum must not fall. The rules were compared by package sim/internal/overload.
 package adaptive

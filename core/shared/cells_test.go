@@ -29,7 +29,6 @@ type store struct {
 	change uint64
 	now    clock.Mark
 	others func()
-	loses  func() bool // whether a write is lost, nil for never
 	// replaced is called with the text before and after.
 	replaced func(before, after string)
 }
@@ -53,7 +52,7 @@ func (s *store) Swap(key, text []byte, version uint64) bool {
 	if s.others != nil {
 		s.others()
 	}
-	if s.values[string(key)].change != version || s.loses != nil && s.loses() {
+	if s.values[string(key)].change != version {
 		return false
 	}
 	if s.replaced != nil {

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/policy/refusals"
+	"github.com/sluice-go/sluice/internal/refusals"
 )
 
 // Limit is a limit as a call finds it. The public types of the bindings have its fields.

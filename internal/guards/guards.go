@@ -6,9 +6,9 @@ import (
 	"sync/atomic"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/routes"
 	"github.com/sluice-go/sluice/policy"
 	"github.com/sluice-go/sluice/policy/document"
-	"github.com/sluice-go/sluice/policy/routes"
 )
 
 // Source has the guards of one pipeline or of a set. A guard is what a binding makes of

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/mechanisms"
 	"github.com/sluice-go/sluice/core/pipeline"
-	"github.com/sluice-go/sluice/policy/refusals"
+	"github.com/sluice-go/sluice/internal/refusals"
 )
 
 // View is what a plan says to every protocol, immutable. Its zero value is that of a

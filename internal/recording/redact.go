@@ -7,7 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 
-	"github.com/sluice-go/sluice/policy/secrets"
+	"github.com/sluice-go/sluice/internal/secrets"
 )
 
 // Redact says which values are replaced by hashes.

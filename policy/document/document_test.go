@@ -22,7 +22,7 @@ import (
 // package.
 func TestImports(t *testing.T) {
 	allowed := []string{"slices", "strconv", "strings", "time", "unicode/utf8"}
-	for _, folder := range []string{".", "../requests", "../tree"} {
+	for _, folder := range []string{".", "../../internal/requests", "../tree"} {
 		files, err := filepath.Glob(filepath.Join(folder, "*.go"))
 		require.NoError(t, err)
 		for _, file := range files {
@@ -35,7 +35,7 @@ func TestImports(t *testing.T) {
 				path, err := strconv.Unquote(spec.Path.Value)
 				require.NoError(t, err)
 				const ours = "github.com/sluice-go/sluice/"
-				pure := slices.Contains(allowed, path) || path == ours+"policy/tree" || path == ours+"policy/requests" || path == ours+"reducer" || strings.HasPrefix(path, ours+"core/")
+				pure := slices.Contains(allowed, path) || path == ours+"policy/tree" || path == ours+"internal/requests" || path == ours+"reducer" || strings.HasPrefix(path, ours+"core/")
 				assert.True(t, pure, "%s imports %s", file, path)
 			}
 		}

@@ -5,10 +5,10 @@ import (
 	"strings"
 
 	"github.com/sluice-go/sluice/core/keyed"
+	"github.com/sluice-go/sluice/internal/refusals"
+	"github.com/sluice-go/sluice/internal/requests"
+	"github.com/sluice-go/sluice/internal/routes"
 	"github.com/sluice-go/sluice/policy/document"
-	"github.com/sluice-go/sluice/policy/refusals"
-	"github.com/sluice-go/sluice/policy/requests"
-	"github.com/sluice-go/sluice/policy/routes"
 	"github.com/sluice-go/sluice/proxywasm/abi"
 )
 

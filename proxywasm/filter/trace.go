@@ -3,8 +3,8 @@ package filter
 import (
 	"strconv"
 
+	"github.com/sluice-go/sluice/internal/refusals"
 	"github.com/sluice-go/sluice/policy/document"
-	"github.com/sluice-go/sluice/policy/refusals"
 	"github.com/sluice-go/sluice/proxywasm/abi"
 )
 

@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/internal/routes"
 	"github.com/sluice-go/sluice/policy"
 	"github.com/sluice-go/sluice/policy/document"
-	"github.com/sluice-go/sluice/policy/routes"
 )
 
 // FuzzParse gives any bytes to the parser, as a document and as a single policy.

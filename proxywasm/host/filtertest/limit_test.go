@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/sluice-go/sluice/policy/refusals"
+	"github.com/sluice-go/sluice/internal/refusals"
 	"github.com/sluice-go/sluice/proxywasm/host"
 	"github.com/sluice-go/sluice/reducer"
 )

@@ -3,8 +3,8 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/sluice-go/sluice/internal/settings"
 	"github.com/sluice-go/sluice/policy"
-	"github.com/sluice-go/sluice/policy/settings"
 	"github.com/sluice-go/sluice/sim"
 )
 

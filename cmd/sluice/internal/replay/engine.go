@@ -14,8 +14,8 @@ import (
 	"github.com/sluice-go/sluice/core/drive"
 	"github.com/sluice-go/sluice/core/mechanisms"
 	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/internal/routes"
 	"github.com/sluice-go/sluice/policy"
-	"github.com/sluice-go/sluice/policy/routes"
 	"github.com/sluice-go/sluice/reducer"
 	"github.com/sluice-go/sluice/trace"
 )

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sluice-go/sluice/sim"
-	"github.com/sluice-go/sluice/sim/overload"
+	"github.com/sluice-go/sluice/sim/internal/overload"
 )
 
 // column returns the column of a name.
@@ -23,7 +23,7 @@ func column(t *testing.T, name string) overload.Column {
 	return overload.Column{}
 }
 
-// TestColumns holds the columns of few calls, on both sides. `go run ./sim/overload/table`
+// TestColumns holds the columns of few calls, on both sides. `go run ./sim/internal/overload/table`
 // has all of them, and docs/mechanisms/adaptive.md the table.
 func TestColumns(t *testing.T) {
 	for _, c := range []struct {

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/sluice-go/sluice/sim/overload"
+	"github.com/sluice-go/sluice/sim/internal/overload"
 )
 
 func main() {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/sluice-go/sluice/policy/settings"
+	"github.com/sluice-go/sluice/internal/settings"
 )
 
 func TestExplain(t *testing.T) {
