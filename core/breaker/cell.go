@@ -35,26 +35,34 @@ func CoreOf(c cell.Cell) *Core {
 }
 
 // Growth returns the memory of the probes and of the window.
-func (m *Machine) Growth() (g cell.Growth) {
-	g.First[0] = m.config.Probes * 16
-	switch m.config.Window {
+func (c *Config) Growth() (g cell.Growth) {
+	g.First[0] = c.Probes * 16
+	switch c.Window {
 	case Calls:
-		g.First[1] = (m.config.Count + 31) / 32 * 8
+		g.First[1] = (c.Count + 31) / 32 * 8
 	case Time:
-		g.First[1] = m.config.Count * 16
+		g.First[1] = c.Count * 16
 	}
 	return g
 }
 
+// Growth returns the growth under the configuration.
+func (m *Machine) Growth() cell.Growth { return m.config.Growth() }
+
 // Timeless says which calls of a closed breaker need no time: an acquire, and a success that
 // ends it. The permits of one that judges slow calls have a mark, and outcomes are counted in
 // the buckets of a window of time.
+func (c *Config) Timeless() (acquire, success bool) {
+	acquire = c.SlowOver == 0
+	return acquire, acquire && c.Window != Time
+}
+
+// Timeless says it of the cells of a maker: of those of another mechanism no call.
 func Timeless(m cell.Maker) (acquire, success bool) {
 	if b, ok := m.(interface{ Machine() *Machine }); ok {
-		acquire = b.Machine().config.SlowOver == 0
-		success = acquire && b.Machine().config.Window != Time
+		return b.Machine().config.Timeless()
 	}
-	return acquire, success
+	return false, false
 }
 
 // Step implements cell.Cell.

@@ -48,6 +48,9 @@ func (b *bulkheadCell) Exit(p reducer.Permit, now clock.Mark) bool {
 }
 
 // Growth returns the memory of the places, while there are more than ever, and of the queue.
-func (m *Machine) Growth() cell.Growth {
-	return cell.Growth{Later: m.config.Queue*cell.WaiterBytes + min(m.config.Concurrent, 1<<14)*cell.HolderBytes}
+func (c *Config) Growth() cell.Growth {
+	return cell.Growth{Later: c.Queue*cell.WaiterBytes + min(c.Concurrent, 1<<14)*cell.HolderBytes}
 }
+
+// Growth returns the growth under the configuration.
+func (m *Machine) Growth() cell.Growth { return m.config.Growth() }

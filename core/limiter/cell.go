@@ -71,13 +71,16 @@ func (m *Machine) Recall(s *State) { s.DropWaiters() }
 
 // Growth returns the memory of the queue, of the row of refusals that a block counts, and of
 // the admissions that a sliding log counts.
-func (m *Machine) Growth() cell.Growth {
-	n := m.config.Queue * cell.WaiterBytes
-	if m.config.Block.After > 0 {
+func (c *Config) Growth() cell.Growth {
+	n := c.Queue * cell.WaiterBytes
+	if c.Block.After > 0 {
 		n += 4 * cell.AdmissionBytes
 	}
-	if m.config.Algorithm == SlidingLog {
-		n += m.config.Count * cell.AdmissionBytes
+	if c.Algorithm == SlidingLog {
+		n += c.Count * cell.AdmissionBytes
 	}
 	return cell.Growth{Later: n}
 }
+
+// Growth returns the growth under the configuration.
+func (m *Machine) Growth() cell.Growth { return m.config.Growth() }

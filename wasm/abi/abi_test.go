@@ -832,7 +832,7 @@ func TestPlanBytes(t *testing.T) {
 		{src[:len(src)-1], BadBytes, 1, "plan bytes: steps[1].counts: cut off, or a number that is not allowed"},
 		{append([]byte{9}, src[1:]...), BadBytes, -1, "plan bytes: version: cut off, or a number that is not allowed"},
 		{append(src[:len(src)-1:len(src)-1], 1), 0, 0, ""},
-		{append(src[:len(src)-6:len(src)-6], 2, 0, 0, 0, 0, 0), BadPolicy, 1, "plan bytes: steps[1].order: found 2; allowed Oldest or Newest"},
+		{append(src[:len(src)-6:len(src)-6], 2, 0, 0, 0, 0, 0), BadPolicy, 1, "plan bytes: steps[1].order: found 2; allowed oldest or newest"},
 	} {
 		code := m.Compile(write(c.src))
 		if c.code == 0 {

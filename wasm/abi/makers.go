@@ -51,15 +51,16 @@ type maker struct {
 	grows uint32
 }
 
-func makerOf(m cell.Maker, queued bool) *maker {
-	made := &maker{Maker: m, queued: queued, grows: grows(m)}
-	switch acquire, success := breaker.Timeless(m); {
+// timeless is Slots.Timeless of a closed breaker that needs no time for an acquire, and for a
+// success that ends it.
+func timeless(acquire, success bool) uint32 {
+	switch {
 	case success:
-		made.timeless = TimelessCall
+		return TimelessCall
 	case acquire:
-		made.timeless = TimelessAcquire
+		return TimelessAcquire
 	}
-	return made
+	return 0
 }
 
 // Limiter makes a maker of limiters of the settings in the buffer. What they say about the
@@ -71,7 +72,7 @@ func (m *Module) Limiter(size uint32) int32 {
 	}
 	c.Cost, c.Charge, c.SettleMax, c.Counts = limiter.Cost{}, limiter.ChargeStart, 0, 0
 	made, err := limiter.Cells(c)
-	return m.made(object{maker: makerOf(made, c.Wait > 0)}, err)
+	return m.made(object{maker: &maker{Maker: made, queued: c.Wait > 0, grows: bytesOf(c.Growth())}}, err)
 }
 
 // Bulkhead is Limiter for bulkheads.
@@ -81,7 +82,7 @@ func (m *Module) Bulkhead(size uint32) int32 {
 		return code
 	}
 	made, err := bulkhead.Cells(c)
-	return m.made(object{maker: makerOf(made, true)}, err)
+	return m.made(object{maker: &maker{Maker: made, queued: true, grows: bytesOf(c.Growth())}}, err)
 }
 
 // Breaker is Limiter for breakers.
@@ -91,7 +92,7 @@ func (m *Module) Breaker(size uint32) int32 {
 		return code
 	}
 	made, err := breaker.Cells(c)
-	return m.made(object{maker: makerOf(made, false)}, err)
+	return m.made(object{maker: &maker{Maker: made, timeless: timeless(c.Timeless()), grows: bytesOf(c.Growth())}}, err)
 }
 
 // What a closed breaker needs no time for.

@@ -92,17 +92,18 @@ func grows(m cell.Maker) uint32 {
 	if !ok {
 		return objectBytes
 	}
-	return g.Later + first(g)
+	return bytesOf(g)
 }
 
+// bytesOf returns all bytes of a growth.
+func bytesOf(g cell.Growth) uint32 { return g.Later + first(g) }
+
 // first returns the bytes that the first outcome takes. It is not refused.
-func first(g cell.Growth) (n uint32) {
-	for _, size := range g.First {
-		if size > 0 {
-			n += sizes.Of(size)
-		}
+func first(g cell.Growth) uint32 {
+	if g.First == [2]uint32{} {
+		return 0
 	}
-	return n
+	return sizes.Of(g.First[0]) + sizes.Of(g.First[1])
 }
 
 // firstBytes returns what the first call of a pipeline keeps.

@@ -3,6 +3,7 @@ package abi
 import (
 	"strings"
 
+	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/planbytes"
 	"github.com/sluice-go/sluice/policy/document"
@@ -127,7 +128,13 @@ func (m *Module) MakerOf(planHandle, step uint32) int32 {
 	if m.short(objectBytes, objectBytes, forObject) {
 		return NoMemory
 	}
-	return m.put(object{maker: makerOf(plan.Maker(int(step)), plan.Queues(int(step)))})
+	made := plan.Maker(int(step))
+	return m.put(object{maker: &maker{
+		Maker:    made,
+		queued:   plan.Queues(int(step)),
+		timeless: timeless(breaker.Timeless(made)),
+		grows:    grows(made),
+	}})
 }
 
 func (m *Module) noCells() int32 { return m.fail(BadArgument, "the step has no cells") }
