@@ -28,3 +28,16 @@ func TestImports(t *testing.T) {
 		}
 	}
 }
+
+// TestModules: no package and no test of the library's module needs another module of the
+// repository: these require the library.
+func TestModules(t *testing.T) {
+	const own = "github.com/sluice-go/sluice"
+	out, err := exec.Command("go", "list", "-deps", "-test", "-f", "{{with .Module}}{{.Path}} {{$.ImportPath}}{{end}}", "./...").Output()
+	require.NoError(t, err)
+	require.Contains(t, string(out), own+" "+own+"\n")
+	for line := range strings.Lines(string(out)) {
+		module, path, _ := strings.Cut(strings.TrimSpace(line), " ")
+		assert.False(t, strings.HasPrefix(module, own+"/"), "%s of %s", path, module)
+	}
+}
