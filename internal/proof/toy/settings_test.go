@@ -23,8 +23,6 @@ const module = "github.com/sluice-go/sluice"
 // settingsChoices are the folders outside the table and the mechanisms' folders in which lines choose
 // by the type of a mechanism's settings, state or machine, each with the most lines that do.
 var settingsChoices = map[string]int{
-	// Settings that are printed, and those of a mechanism alone on the wire.
-	"policy": 8,
 	// The naive implementation is a second reading.
 	"internal/oracle":          34,
 	"internal/oracle/generate": 11,

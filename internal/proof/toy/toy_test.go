@@ -88,8 +88,9 @@ func build(t *testing.T, folder string) (binary string) {
 func TestToy(t *testing.T) {
 	binary := build(t, "cmd/sluice")
 	file := filepath.Join(t.TempDir(), "toy.yaml")
+	proxy := ""
 	run := func(document, input string, args ...string) (out string) {
-		require.NoError(t, os.WriteFile(file, []byte("version: 1\npolicies: {toy: {steps: ["+document+"]}}\n"), 0o600))
+		require.NoError(t, os.WriteFile(file, []byte("version: 1\npolicies: {toy: {steps: ["+document+"]}}\n"+proxy), 0o600))
 		command := exec.Command(binary, append(args, file)...)
 		command.Stdin = strings.NewReader(input)
 		text, _ := command.CombinedOutput()
@@ -121,9 +122,12 @@ func TestToy(t *testing.T) {
 toy.yaml:2:47: policies.toy.steps[0].quota.call: found the unknown name "call"; allowed calls, name, shadow, when, enforce, per, keys, when_full, missing, scope, description or defaults; did you mean calls?
 `, run("quota: {calls: 1001, call: 2}", "", "lint"))
 
-	// The filter of a proxy asks its cells; what it does not perform it says.
+	// The filter of a proxy asks its cells, each worker its own; what it does not perform it says.
+	assert.Contains(t, run("quota: 5", "", "envoy"), "a step whose cells no store keeps")
+	proxy = "proxy: {state: worker}\n"
 	assert.Contains(t, run("quota: 5", "", "envoy"), `"quota"`)
 	assert.Contains(t, run("timeout: 1s, quota: 5", "", "envoy"), "allowed breaker, limit, bulkhead and quota; timeout of an Envoy route")
+	proxy = ""
 
 	// Its own rule, and one that asks what its row says.
 	report = run("timeout: 1s, {quota: 1}", "", "lint")
