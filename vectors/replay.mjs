@@ -5,7 +5,7 @@ const stride = 32;
 const recordSize = 48;
 
 // The slots of ../wasm/ABI.md.
-const slot = { exact: 0, size: 4, count: 8, records: 12, buffer: 16, now: 24, span: 32, call: 56, generation: 60, keys: 120, priced: 508, costs: 520, spent: 584, used: 588, applies: 592, decides: 596 };
+const slot = { exact: 0, size: 4, count: 8, records: 12, buffer: 16, now: 24, span: 32, call: 56, generation: 60, keys: 120, priced: 188, costs: 200, spent: 264, used: 268, applies: 272, decides: 276 };
 
 class Reader {
   constructor(bytes) {
