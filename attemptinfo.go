@@ -21,8 +21,8 @@ func WithAttemptInfo() Option {
 // WithDelay sets the function that returns the least delay before the retry of a Pipeline,
 // Set or Retrier. It is asked about every attempt that ends as fail, throttle or timeout: its
 // Number, its error in LastError, the Elapsed time and the Deadline of the caller. The next
-// attempt starts after the longest of this delay, that of the backoff, and the retry-after of
-// the answer, so that with the backoff none the function alone decides; a negative delay
+// attempt starts after the longest of this delay, the delay of the backoff, and the retry-after
+// of the answer, so that with the backoff none the function alone decides; a negative delay
 // counts as 0. A delay that reaches a deadline ends the call, and an answer that asks for no
 // retry is not overruled. A trace has the delay as the retry_after of the attempt, from which
 // eval decides the same. The function is not asked, or its delay is not used, where a timeout

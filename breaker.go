@@ -24,7 +24,7 @@ type Breaker struct {
 	core     *breaker.Core // of the cell
 	out      reducer.Out
 	timed    bool // every step needs the time
-	// slowOver is that of the configuration, since the mark of the latest change,
+	// slowOver is SlowOver of the configuration. It holds since the mark of the latest change,
 	// clock.Always before.
 	slowOver time.Duration
 	since    clock.Mark

@@ -102,7 +102,7 @@ func (b *Bulkhead) tryAcquire(n uint32) (Place, bool) {
 }
 
 // Acquire takes a place, waiting for one where the configuration has a queue.
-// The error is a RejectedError, or that of the context; then no place is held.
+// The error is a RejectedError, or the error of the context; then no place is held.
 func (b *Bulkhead) Acquire(ctx context.Context) (Place, error) { return b.AcquireN(ctx, 1) }
 
 // AcquireN is Acquire for n places, which are granted together. 0 counts as 1; for more

@@ -17,8 +17,7 @@ type Call struct {
 // Begin takes a call through the steps of the policy, waiting where they wait,
 // for one attempt: a retry step has no effect. The caller calls Done when the
 // outcome is known, and Release when it no longer needs the places and the context.
-// The error is a RejectedError, a TimeoutError, that of the context, or
-// Pipeline.Err.
+// The error is a RejectedError, a TimeoutError, the error of the context, or Pipeline.Err.
 func (p *Pipeline) Begin(ctx context.Context, q Request) (*Call, error) {
 	if err := p.Err(); err != nil {
 		return nil, err

@@ -91,10 +91,10 @@
 // value is the last attempt's where the error is its own or a RetryError, and
 // zero where the policy refused. An error counts as a failure unless it is an
 // [Outcomer], as the [OutcomeError] that [Ignore] and [Throttle] return, or [AbortOn],
-// [RetryOn] or the function of [WithClassify] classifies it differently; that of
-// [WithClassifyResult] sees values and steps, too.
-// [OrElse] and its fallbacks take the place of an error. An error that looks like a cancellation does not mean that
-// the caller cancelled: only the caller's context decides that.
+// [RetryOn] or the function of [WithClassify] classifies it differently; the function of
+// [WithClassifyResult] sees values and steps, too. [OrElse] and its fallbacks take the place of
+// an error. An error that looks like a cancellation does not mean that the caller cancelled:
+// only the caller's context decides that.
 //
 // # Goroutines and memory
 //

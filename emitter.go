@@ -165,39 +165,39 @@ func (m *emitter) configured(now clock.Mark) {
 	m.emit(noContext, now, &Event{Kind: decision.Configured})
 }
 
-// Listen calls f for every event of the limiter, or for those of the given kinds, on the
-// goroutine that caused it and without any lock held: f may call back. stop ends it and
-// touches no other listener. Kinds: admit, reject, wait, granted, expire, drained,
-// configured, and an end with outcome cancel for a caller that cancelled its wait.
+// Listen calls f for every event of the limiter, or for events of the given kinds, on the
+// goroutine that caused it and without any lock held: f may call back. stop ends it and touches
+// no other listener. Kinds: admit, reject, wait, granted, expire, drained, configured, and an
+// end with outcome cancel for a caller that cancelled its wait.
 func (l *Limiter) Listen(f func(Event), kinds ...EventKind) (stop func()) {
 	return l.events.listen(f, kinds)
 }
 
-// Listen calls f for every event of the limiter, or for those of the given kinds, as
-// Limiter.Listen does. Kinds: admit, reject, wait, granted, manual for a Reset, configured,
-// an end with outcome cancel for a caller that cancelled its wait, and evicted, which has no
-// key, because the limiter does not store keys.
+// Listen calls f for every event of the limiter, or for events of the given kinds, as
+// Limiter.Listen does. Kinds: admit, reject, wait, granted, manual for a Reset, configured, an
+// end with outcome cancel for a caller that cancelled its wait, and evicted, which has no key,
+// because the limiter does not store keys.
 func (l *KeyedLimiter) Listen(f func(Event), kinds ...EventKind) (stop func()) {
 	return l.events.listen(f, kinds)
 }
 
-// Listen calls f for every event of the bulkhead, or for those of the given kinds, as
-// Limiter.Listen does. Kinds: admit, reject, wait, granted, expire, lapse, configured, and
-// an end for a place that was released and for a caller that cancelled its wait.
+// Listen calls f for every event of the bulkhead, or for events of the given kinds, as
+// Limiter.Listen does. Kinds: admit, reject, wait, granted, expire, lapse, configured, and an
+// end for a place that was released and for a caller that cancelled its wait.
 func (b *Bulkhead) Listen(f func(Event), kinds ...EventKind) (stop func()) {
 	return b.events.listen(f, kinds)
 }
 
-// Listen calls f for every event of the breaker, or for those of the given kinds, as
-// Limiter.Listen does. Kinds: admit, reject, end, slow, change, manual for a Reset that
-// changes no mode, and configured.
+// Listen calls f for every event of the breaker, or for events of the given kinds, as
+// Limiter.Listen does. Kinds: admit, reject, end, slow, change, manual for a Reset that changes
+// no mode, and configured.
 func (b *Breaker) Listen(f func(Event), kinds ...EventKind) (stop func()) {
 	return b.events.listen(f, kinds)
 }
 
-// Listen calls f for every event of the retrier, or for those of the given kinds, as
-// Limiter.Listen does. Kinds: admit for every attempt, retry, and end, whose reason says
-// why the retrier gave up.
+// Listen calls f for every event of the retrier, or for events of the given kinds, as
+// Limiter.Listen does. Kinds: admit for every attempt, retry, and end, whose reason says why
+// the retrier gave up.
 func (r *Retrier) Listen(f func(Event), kinds ...EventKind) (stop func()) {
 	return r.events.listen(f, kinds)
 }

@@ -51,7 +51,7 @@ func ExampleFallbackOf() {
 	// try later <nil>
 }
 
-// The result of a call becomes that of the caller.
+// The result of a call becomes the caller's own.
 func ExampleMapResult() {
 	read := sluice.MapResult(sluice.Wrap(one("limit: 1/1h"), func(context.Context) (int, error) { return 42, nil }),
 		func(n int, err error) (string, error) {

@@ -169,7 +169,7 @@ func (j *Job) Started() time.Time {
 // Done returns a channel that is closed when the job is over.
 func (j *Job) Done() <-chan struct{} { return j.done }
 
-// Err returns the error of a job that is over, nil for a success and before the end: that
+// Err returns the error of a job that is over, nil for a success and before the end: the error
 // of the call, a PanicError, ErrExited or ErrShutdown.
 func (j *Job) Err() error {
 	select {
@@ -184,7 +184,7 @@ func (j *Job) Err() error {
 // comes.
 func (j *Job) Cancel() { j.cancel(nil) }
 
-// Wait waits for the end of the job and returns its error, or that of the context.
+// Wait waits for the end of the job and returns its error, or the error of the context.
 func (j *Job) Wait(ctx context.Context) error {
 	select {
 	case <-j.done:
@@ -197,8 +197,8 @@ func (j *Job) Wait(ctx context.Context) error {
 // Go starts fn as a job, or puts it in the queue. Where there is no room it waits for as
 // long as ExecutorConfig.Wait says. ctx bounds this wait, and it is the context of the
 // job, so that its end cancels the job; context.WithoutCancel separates the two. The error
-// is a RejectedError of the step "executor" with ReasonFull, ErrShutdown, or that of
-// the context.
+// is a RejectedError of the step "executor" with ReasonFull, ErrShutdown, or the error of the
+// context.
 func (e *Executor) Go(ctx context.Context, q Request, fn func(context.Context) error) (*Job, error) {
 	return e.put(ctx, e.config.Wait, "executor", &Job{request: q, fn: fn})
 }

@@ -49,7 +49,7 @@ func (h *Hedger) Do(ctx context.Context, fn func(context.Context) error) error {
 	return Run(ctx, h.pipeline, fn)
 }
 
-// Listen calls f for every event of the hedge, or for those of the given kinds, as
+// Listen calls f for every event of the hedge, or for events of the given kinds, as
 // Pipeline.Listen does. stop ends it.
 func (h *Hedger) Listen(f func(Event), kinds ...EventKind) (stop func()) {
 	if h == nil {

@@ -82,7 +82,7 @@ func (k *keyedStep[C]) Do(ctx context.Context, key string, fn func(context.Conte
 // changes nothing.
 func (k *keyedStep[C]) Configure(c C) error { return k.pipeline.Configure(k.policy(c)) }
 
-// Listen calls f for every event, or for those of the given kinds, as Pipeline.Listen does.
+// Listen calls f for every event, or for events of the given kinds, as Pipeline.Listen does.
 func (k *keyedStep[C]) Listen(f func(Event), kinds ...EventKind) (stop func()) {
 	return k.pipeline.Listen(f, kinds...)
 }
@@ -91,7 +91,8 @@ func (k *keyedStep[C]) Listen(f func(Event), kinds ...EventKind) (stop func()) {
 // handle changes it.
 func (k *keyedStep[C]) Key(key string) Handle { return k.pipeline.Step(k.step.Name).Key(key) }
 
-// State returns the state of the key, and false for a key without one. It is no use of the key.
+// State returns the state of the key, and false for a key without one. Reading does not count
+// as a use of the key.
 func (k *keyedStep[C]) State(key string) (CellState, bool) {
 	s, err := k.Key(key).State()
 	return s.CellState, err == nil && s.Own
@@ -113,7 +114,7 @@ func (k *keyedStep[C]) Evict(key string) bool { return k.Key(key).Forget() == ni
 // Snapshot returns the states of the keys, as Pipeline.Snapshot does.
 func (k *keyedStep[C]) Snapshot() []byte { return k.pipeline.Snapshot() }
 
-// Restore replaces the states by those of a snapshot, as Pipeline.Restore does.
+// Restore replaces the states by the states of a snapshot, as Pipeline.Restore does.
 func (k *keyedStep[C]) Restore(src []byte) error { return k.pipeline.Restore(src) }
 
 // KeyedBreaker is a circuit breaker for each key, bounded in memory by WithMaxKeys. It is safe
@@ -137,12 +138,13 @@ func (b *KeyedBreaker) guarded(key string) (*Pipeline, Request) {
 }
 
 // Acquire begins a call of the key that is not a function. The caller ends it with Call.Done
-// and Call.Release. The error is a RejectedError or that of the context.
+// and Call.Release. The error is a RejectedError or the error of the context.
 func (b *KeyedBreaker) Acquire(ctx context.Context, key string) (*Call, error) {
 	return b.pipeline.Begin(ctx, Request{Key: key})
 }
 
-// Mode returns the state of the breaker of the key; that of a new one where it has none.
+// Mode returns the state of the breaker of the key, the state of a new breaker where the key
+// has none.
 func (b *KeyedBreaker) Mode(key string) breaker.Mode {
 	s, _ := b.Key(key).State()
 	return s.Mode
@@ -176,7 +178,7 @@ func NewKeyedBulkhead(c bulkhead.Config, options ...Option) (*KeyedBulkhead, err
 	return &KeyedBulkhead{k}, nil
 }
 
-// keyedBulkhead returns the configuration whose cost is that of the call.
+// keyedBulkhead returns the configuration with the cost of the call.
 func keyedBulkhead(c bulkhead.Config) (bulkhead.Config, error) {
 	if c.Cost != (limiter.Cost{}) {
 		return c, reducer.BadCount("cost", uint64(c.Cost.Permits), "in a pipeline alone; here AcquireN has the cost")
@@ -193,7 +195,8 @@ func (b *KeyedBulkhead) guarded(key string) (*Pipeline, Request) {
 }
 
 // Acquire takes a place of the key, waiting for one where the configuration has a queue. The
-// caller returns it with Call.Release. The error is a RejectedError or that of the context.
+// caller returns it with Call.Release. The error is a RejectedError or the error of the
+// context.
 func (b *KeyedBulkhead) Acquire(ctx context.Context, key string) (*Call, error) {
 	return b.AcquireN(ctx, key, 1)
 }

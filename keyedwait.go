@@ -72,7 +72,7 @@ func (l *KeyedLimiter) wait(ctx context.Context, key, name string, n uint32) err
 // waitBounds are the marks that bound a wait.
 type waitBounds struct {
 	ends, deadline clock.Mark
-	latest         clock.Mark // the last turn that is in time: that of ends is, that of the deadline is not
+	latest         clock.Mark // the last turn that is in time: a turn at ends is, a turn at the deadline is not
 	blocks         bool
 }
 

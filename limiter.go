@@ -88,8 +88,8 @@ func makeLimiter(c limiter.Config, s *settings) (cell.Maker, *tokenbucket.Machin
 	return maker, bucket, err
 }
 
-// dated returns the configuration with the wall time of mark 0 where its windows are those
-// of the calendar.
+// dated returns the configuration with the wall time of mark 0 where it has windows of the
+// calendar.
 func dated(c limiter.Config, s *settings) limiter.Config {
 	if c.Calendar.Unit != calendar.NoUnit && c.Calendar.Epoch == 0 {
 		c.Calendar.Epoch = s.Epoch()

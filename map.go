@@ -43,12 +43,12 @@ func (e *ItemError) Unwrap() error { return e.Err }
 //
 // The first error, an ItemError, ends the contexts of the calls under way, with that
 // error as their cause, and no further item begins. With KeepGoing every item begins,
-// and the error joins those of all items that failed, in their order. An item without
-// a result has the value that its call returned with its error, or zero.
+// and the error joins the errors of all items that failed, in their order. An item without a
+// result has the value that its call returned with its error, or zero.
 //
-// When ctx is over, no further item begins, and the error is that of the context where
-// no item failed. A panic of fn ends the rest as an error does, is logged with its stack as
-// one of a hedged attempt, and continues on the caller's goroutine.
+// When ctx is over, no further item begins, and the error is the error of the context where no
+// item failed. A panic of fn ends the rest as an error does, is logged with its stack as one of
+// a hedged attempt, and continues on the caller's goroutine.
 func Map[A, T any](ctx context.Context, p *Pipeline, c MapConfig[A], items []A, fn func(ctx context.Context, item A) (T, error)) ([]T, error) {
 	if c.Concurrent < 0 {
 		return nil, fmt.Errorf("sluice: Concurrent is %d; allowed: 1 or more, 0 for %d", c.Concurrent, DefaultConcurrent)

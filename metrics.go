@@ -22,8 +22,8 @@ type Metrics struct {
 	elapsed   atomic.Int64                             // nanoseconds
 }
 
-// commonDecisions are those of one policy whose look-up by MetricsKey would cost as much as
-// the rest.
+// commonDecisions are the decisions of one policy whose look-up by MetricsKey would cost as
+// much as the rest.
 type commonDecisions struct{ admitted, succeeded atomic.Uint64 }
 
 // MetricsKey names a counter.

@@ -163,10 +163,10 @@ func WithRefuseLate() Option {
 type Mechanisms struct{ shared runner.Mechanisms }
 
 // WithMechanisms has pipelines share what their steps name as Step.Mechanism, or what the
-// section mechanisms of their documents has: equal names are one mechanism. Its settings are
-// those of the pipeline that was made or configured last, and the other pipelines take them
-// over. It applies to a Pipeline or Set. Default: the policies of a Set share their
-// mechanisms, and a Pipeline alone shares none.
+// section mechanisms of their documents has: equal names are one mechanism. The pipeline that
+// was made or configured last gives its settings, and the other pipelines take them over. It
+// applies to a Pipeline or Set. Default: the policies of a Set share their mechanisms, and a
+// Pipeline alone shares none.
 func WithMechanisms(m *Mechanisms) Option {
 	return func(s *settings) {
 		if s.shared, s.given = nil, s.given|optionMechanisms; m != nil {

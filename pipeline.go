@@ -148,7 +148,7 @@ func (p *Pipeline) Fallback() *fallback.Config {
 	return nil
 }
 
-// Listen calls f for every event, or for those of the given kinds, on the goroutine that
+// Listen calls f for every event, or for events of the given kinds, on the goroutine that
 // caused it, without any lock held: f may call back. stop ends it and touches no other
 // listener; f may still be called for an event that is being emitted.
 //
@@ -162,8 +162,8 @@ func (p *Pipeline) Listen(f func(Event), kinds ...EventKind) (stop func()) {
 	return p.engine.Listen(f, kinds...)
 }
 
-// Observer gets the events of pipelines, those of most calls as the few fields that metrics
-// need.
+// Observer gets the events of pipelines, the events of most calls as the few fields that
+// metrics need.
 type Observer = api.Observer
 
 // Observe gives o every event, as Listen does for a function. An observer that is nil gets
@@ -210,11 +210,10 @@ func (p *Pipeline) Snapshot() []byte {
 	return p.engine.Snapshot()
 }
 
-// Restore replaces the states of the steps by those of a snapshot. It skips steps that
-// the policy does not have or has with another mechanism or algorithm, and keys
-// beyond the maximum. It is for the start of a process: waiters of a restored step are
-// refused with ReasonFull, and permits of running calls do not count in the restored
-// state. An error changes nothing.
+// Restore replaces the states of the steps by the states of a snapshot. It skips steps that the
+// policy does not have or has with another mechanism or algorithm, and keys beyond the maximum.
+// It is for the start of a process: waiters of a restored step are refused with ReasonFull, and
+// permits of running calls do not count in the restored state. An error changes nothing.
 func (p *Pipeline) Restore(src []byte) error {
 	if err := p.Err(); err != nil {
 		return err

@@ -22,7 +22,7 @@ type QueueConfig[A any] struct {
 	Wait time.Duration
 	// Request makes the request of an item. Default nil: Request{}.
 	Request func(item A) Request
-	// OnDone is called with each item and its error, that of a dropped one included, as
+	// OnDone is called with each item and its error, also with a dropped item, as
 	// ExecutorConfig.OnDone is. nil for no call.
 	OnDone func(item A, err error)
 	// OnEmpty is called when the last waiting item has a worker or was dropped, OnIdle when
@@ -69,9 +69,9 @@ func NewQueue[A any](p *Pipeline, c QueueConfig[A], handle func(ctx context.Cont
 }
 
 // Put puts an item in the queue, and waits for room for as long as QueueConfig.Wait says.
-// ctx bounds this wait; the handler gets its values, not its end. The job is that of the
-// item. The error is a RejectedError of the step "queue" with ReasonFull, ErrShutdown,
-// or that of the context.
+// ctx bounds this wait; the handler gets its values, not its end. The job is the job of the
+// item. The error is a RejectedError of the step "queue" with ReasonFull, ErrShutdown, or the
+// error of the context.
 func (q *Queue[A]) Put(ctx context.Context, item A) (*Job, error) {
 	return q.put(ctx, q.executor.config.Wait, item)
 }

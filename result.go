@@ -9,9 +9,9 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// MapResult returns fn with another result: f gets the value and the error of each call
-// and returns those of the caller. Around a guarded function it sees the final result of
-// the call, inside one the result of each attempt.
+// MapResult returns fn with another result: f gets the value and the error of each call and
+// returns what the caller gets. Around a guarded function it sees the final result of the call,
+// inside one the result of each attempt.
 func MapResult[T, U any](fn func(context.Context) (T, error), f func(value T, err error) (U, error)) func(context.Context) (U, error) {
 	return func(ctx context.Context) (U, error) { return f(fn(ctx)) }
 }

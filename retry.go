@@ -26,7 +26,7 @@ type Retrier struct {
 }
 
 // NewRetry makes a retrier. It waits for the refusals of the policies and mechanisms that
-// a function calls, and has no steps of its own: c.Refusals is that of a policy.
+// a function calls, and has no steps of its own: c.Refusals means the same as in a policy.
 func NewRetry(c retry.Config, options ...Option) (*Retrier, error) {
 	if err := aloneRefusals(c); err != nil {
 		return nil, err

@@ -102,10 +102,10 @@ func Parse(file string, src []byte, options ...Option) (*Set, error) {
 // time that is not fixed: a policy that comes back later begins with a new state.
 //
 // An EventAdded, EventReplaced or EventRemoved of the policy says what the document
-// changed: first those of its policies in its order, then those that it does not have, in
-// the order of the document before. A policy is replaced where its settings differ from
-// the active ones, those of mechanisms that it shares included, or its other entries in
-// the document do. The first document adds all of its policies.
+// changed: first for its policies in its order, then for the policies that it does not have, in
+// the order of the document before. A policy is replaced where its settings, settings of
+// mechanisms that it shares included, or its other entries in the document differ from the
+// active ones. The first document adds all of its policies.
 func (s *Set) Reload(file string, src []byte) error {
 	document, err := policy.Parse(file, src)
 	if err != nil {
@@ -254,14 +254,14 @@ func (s *Set) Lookup(name string) (*Pipeline, error) {
 	return nil, &UnknownPolicyError{Policy: name, Nearest: s.Document().Nearest(name)}
 }
 
-// Listen calls f for every event of every pipeline of the set, or for those of the given
-// kinds, those of later documents included, as Pipeline.Listen does. stop ends it.
+// Listen calls f for every event of every pipeline of the set, pipelines of later documents
+// included, or for events of the given kinds, as Pipeline.Listen does. stop ends it.
 func (s *Set) Listen(f func(Event), kinds ...EventKind) (stop func()) {
 	kinds = slices.Clone(kinds)
 	return s.listen(func(p *Pipeline) func() { return p.Listen(f, kinds...) })
 }
 
-// Observe gives o the events of every pipeline of the set, those of later documents
+// Observe gives o the events of every pipeline of the set, pipelines of later documents
 // included, as Pipeline.Observe does. stop ends it.
 func (s *Set) Observe(o Observer) (stop func()) {
 	return s.listen(func(p *Pipeline) func() { return p.Observe(o) })

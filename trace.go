@@ -72,9 +72,9 @@ type TraceOptions struct {
 	// Sample is the share of the keys whose calls are recorded, above 0 and up to 1: all
 	// calls of a key or none, the same keys in every process. 0 means 1.
 	Sample float64
-	// SampleBy are the attributes that make the key, as in the setting per. Empty: those
-	// of the outermost step with per, or "key" where there is none. Calls without a value
-	// are sampled one by one.
+	// SampleBy are the attributes that make the key, as in the setting per. Empty: the
+	// attributes of the outermost step with per, or "key" where there is none. Calls without a
+	// value are sampled one by one.
 	SampleBy []string
 	// Attributes are recorded beside those by which the steps of the policy have cells,
 	// for a replay under a policy that uses others.
@@ -130,10 +130,10 @@ func (p *Pipeline) Trace(o TraceOptions) (*Trace, error) {
 // Traced reports whether the calls of the pipeline are recorded.
 func (p *Pipeline) Traced() bool { return p.Err() == nil && p.engine.Traced() }
 
-// Trace starts to record the calls of all policies of the set that begin from now on,
-// those of later documents included, until Trace.Stop. The ids of the lines begin with
-// the name of the policy. A set has one trace at a time, and none while one of its
-// pipelines has its own: a second one is ErrTraced.
+// Trace starts to record the calls of all policies of the set that begin from now on, until
+// Trace.Stop. Policies of later documents are included. The ids of the lines begin with the
+// name of the policy. A set has one trace at a time, and none while one of its pipelines has
+// its own: a second one is ErrTraced.
 func (s *Set) Trace(o TraceOptions) (*Trace, error) {
 	t, err := newTrace(&o, true, &applied(s.options).Settings)
 	if err != nil {

@@ -33,7 +33,7 @@ func (s *Set) Watch(ctx context.Context, file string, told ...func(error)) error
 	}
 }
 
-// has reports whether a text is that of the active document.
+// has reports whether a text is the text of the active document.
 func (s *Set) has(change filewatch.Change) bool {
 	active := s.text.Load()
 	return change.Err == nil && active != nil && *active == string(change.Text)

@@ -201,8 +201,7 @@ func TestResults(t *testing.T) {
 	}
 }
 
-// RESULTS.md has the present cases, and the figures of README are those of
-// RESULTS.md.
+// RESULTS.md has the present cases, and README shows the figures of RESULTS.md.
 func TestResultsAreOfTheseCases(t *testing.T) {
 	page := read(t, "RESULTS.md")
 	for _, s := range cases() {

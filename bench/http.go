@@ -54,8 +54,8 @@ func httpTasks() []task {
 	}
 }
 
-// page is the http.ResponseWriter of a server, without the connection. Its header is
-// used again, as that of the bare handler is.
+// page is the http.ResponseWriter of a server, without the connection. Its header is used
+// again, as for the bare handler.
 type page struct {
 	header http.Header
 	status int

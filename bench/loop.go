@@ -125,7 +125,7 @@ func good(err error) {
 	}
 }
 
-// done panics unless the result is that of the work.
+// done panics unless the result is the result of the work.
 func done(value int, err error) {
 	if value != worth || err != nil {
 		panic("the work was not done")

@@ -32,7 +32,7 @@ func cells(rows []row) [][]string {
 	return lines
 }
 
-// columns are those of a contender. Only times have allocations.
+// columns returns the columns of a contender. Only times have allocations.
 func (t task) columns(f figure) []string {
 	precision := 0
 	if f.value < 100 {

@@ -54,8 +54,8 @@ func (e *LineError) Error() string {
 // Unwrap returns the cause.
 func (e *LineError) Unwrap() error { return e.Err }
 
-// Run reads events from in until its end and writes decisions to out. The
-// error is a LineError, that of the policy, or that of a reader or writer.
+// Run reads events from in until its end and writes decisions to out. The error is a LineError,
+// the error of the policy, or the error of a reader or writer.
 func Run(p pipeline.Policy, o Options, in io.Reader, out io.Writer) error {
 	n := &native{epoch: o.Epoch}
 	plan, err := n.compiled(p)
@@ -67,9 +67,9 @@ func Run(p pipeline.Policy, o Options, in io.Reader, out io.Writer) error {
 	return decide(n, nil, o, in, out)
 }
 
-// RunAll is Run for several policies, whose steps share the mechanisms of one name. The
-// id of a call is a text that begins with the name of its policy and a slash, that of a
-// configure is the name, as in the trace of a set.
+// RunAll is Run for several policies, whose steps share the mechanisms of one name. The id of a
+// call is a text that begins with the name of its policy and a slash. The id of a configure is
+// the name, as in the trace of a set.
 func RunAll(policies []pipeline.Policy, o Options, in io.Reader, out io.Writer) error {
 	n := &native{epoch: o.Epoch}
 	var names []string
@@ -109,8 +109,8 @@ func decide(n *native, names []string, o Options, in io.Reader, out io.Writer) e
 	return errors.Join(Play(n, names, o.Follow, in, out), s.out.Flush())
 }
 
-// Play decides the events of a log by a decider. names are those of several policies, nil for one.
-// With follow the decisions of a line are written before the next one is read.
+// Play decides the events of a log by a decider. names are the names of several policies, nil
+// for one. With follow the decisions of a line are written before the next one is read.
 func Play(d Decider, names []string, follow bool, in io.Reader, out io.Writer) error {
 	r := &run{decider: d, names: names, live: map[string]decision.Handle{}, out: bufio.NewWriterSize(out, 1<<16)}
 	err := r.all(bufio.NewReaderSize(in, 1<<16), follow)
@@ -210,8 +210,8 @@ func next(in *bufio.Reader, long *[]byte) ([]byte, error) {
 	return *long, err
 }
 
-// decide decides one event, that of line n. The error is a LineError or that of
-// the writer.
+// decide decides one event, the event of line n. The error is a LineError or the error of the
+// writer.
 func (r *run) decide(e *trace.Event, n int) error {
 	r.now = max(r.now, e.At)
 	if err := r.decider.Advance(r.now); err != nil {

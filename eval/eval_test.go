@@ -14,8 +14,8 @@ import (
 
 const samples = "../policy/testdata/samples"
 
-// TestSamples decides the logs beside documents: the samples, and those of
-// defects that were mended.
+// TestSamples decides the logs beside documents: the samples, and the logs of defects that were
+// mended.
 func TestSamples(t *testing.T) {
 	for _, folder := range []string{samples, "testdata"} {
 		logs, err := filepath.Glob(filepath.Join(folder, "*.events.ndjson"))

@@ -75,8 +75,7 @@ func (n *native) compiled(p pipeline.Policy) (*pipeline.Plan, error) {
 	return pipeline.Compile(p.WithEpoch(func() time.Duration { return max(0, n.epoch) }))
 }
 
-// inline names the errors of a policy by their paths: its lines are not those
-// of the log.
+// inline names the errors of a policy by their paths: its lines are not lines of the log.
 func inline(err error) error {
 	var all policy.Errors
 	if !errors.As(err, &all) {

@@ -88,7 +88,7 @@ func types(string) ([]file, error) {
 	return []file{{"js/src/generated/settings.ts", b.Bytes()}}, nil
 }
 
-// declarations are the types of one mechanism: those of its parts are in front of its own.
+// declarations are the types of one mechanism: the types of its parts are in front of its own.
 type declarations struct {
 	docs     *mechanism.Docs
 	texts    map[string]explained.Setting

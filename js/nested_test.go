@@ -644,7 +644,8 @@ func (r *running) layer(i int) func(context.Context) (int, error) {
 }
 
 // undated returns a context that ends with another one, as cancelled, and has no deadline: a
-// signal in JavaScript has none, so that an inner policy does not know that of an outer one.
+// signal in JavaScript has none, so that an inner policy does not know the deadline of an outer
+// one.
 func undated(ctx context.Context) (context.Context, func()) {
 	bare, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, cancel)

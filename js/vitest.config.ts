@@ -36,7 +36,7 @@ const built = (entry: string) => ({
   },
 });
 
-/** Those of memory, keys and logs run on the core without WebAssembly as well. */
+/** Tests of memory, keys and logs run on the core without WebAssembly as well. */
 const translated = {
   resolve: { alias: [own] },
   test: {

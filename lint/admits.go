@@ -49,7 +49,7 @@ func sum(a, b uint64) uint64 {
 	return a + b
 }
 
-// scope returns attributes as a set, so that those of one partition are equal.
+// scope returns attributes as a set, so that sets of one partition are equal.
 func scope(per []string) []string {
 	set := slices.Clone(per)
 	slices.Sort(set)

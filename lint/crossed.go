@@ -55,7 +55,7 @@ func holdingsOf(doc *document.Document) holdings {
 }
 
 // way returns the policies whose calls have places of one mechanism and wait, perhaps through
-// others, for those of another one; nil for none. The first way in the order of names.
+// others, for places of another one; nil for none. The first way in the order of names.
 func (all holdings) way(from, to string) (policies []string) {
 	pairs := make([]holding, 0, len(all))
 	for h := range all {

@@ -34,8 +34,8 @@
 //
 // A warning is a mistake, or very likely one: a document can be written without it. A
 // note is information. Rules names them all. Each finding has its reason and, where
-// possible, a part of a document without the finding. The rules about one mechanism
-// alone are those of its Docs.
+// possible, a part of a document without the finding. The rules about one mechanism alone are
+// in its Docs.
 //
 // # Comparison
 //

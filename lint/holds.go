@@ -64,7 +64,7 @@ func entriesOf(conditions ...condition.Condition) (all []condition.Entry) {
 	return all
 }
 
-// tested compiles a condition. Those of a document are valid.
+// tested compiles a condition. The conditions of a document are valid.
 func tested(c condition.Condition) condition.Test {
 	test, _ := condition.New("when", c)
 	return test

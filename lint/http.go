@@ -67,7 +67,7 @@ func isFault(status int) bool {
 	return status >= 500 && status != 501 && status != 505 && status != 511
 }
 
-// entries returns those of a class whose status is wrong, and its failures.
+// entries returns the entries of a class whose status is wrong, and its failures.
 func entries(c document.Class, wrong func(status int) bool, failures bool) []string {
 	var list []string
 	for _, status := range c.Codes {

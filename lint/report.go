@@ -110,10 +110,10 @@ type Attempts struct {
 	Budget *Budget `json:"budget"`
 }
 
-// Budget bounds the retries of all calls of a key together: one is granted while
-// those of the Window that ends with it are no more than Always and the Ratio of
-// its first attempts. One of Tokens grants no more than UntilSpent while no attempt
-// succeeds, and an adaptive one follows the share of failures; the other fields are empty then.
+// Budget bounds the retries of all calls of a key together: one is granted while the retries of
+// the Window that ends with it are no more than Always and the Ratio of its first attempts. One
+// of Tokens grants no more than UntilSpent while no attempt succeeds, and an adaptive one
+// follows the share of failures; the other fields are empty then.
 type Budget struct {
 	Per        []string `json:"per"`
 	Ratio      string   `json:"ratio"`

@@ -262,7 +262,7 @@ func compareLists(a, b backoff.List) (int, bool) {
 	return both(least, most)
 }
 
-// compareBudgets compares those of one rule, and of one window.
+// compareBudgets compares budgets of one rule, and of one window.
 func compareBudgets(a, b budget.Config) (int, bool) {
 	switch {
 	case a.Rule != b.Rule || a.Window != b.Window:

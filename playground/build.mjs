@@ -24,7 +24,7 @@ await build({
 });
 
 const text = (file) => readFileSync(file, 'utf8');
-// The lanes are those of the reports of sluice simulate --html.
+// The reports of sluice simulate --html have the same lanes.
 const css = [
   `${root}/internal/webpage/colours.css`,
   `${root}/internal/webpage/base.css`,

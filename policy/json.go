@@ -12,7 +12,7 @@ import (
 
 // ToJSON returns a document in JSON, in ASCII and indented by two spaces, with its
 // settings in the order of the source: ParseJSON of package document reads the same from
-// it, but for places. The error is that of Parse.
+// it, but for places. The error is the error of Parse.
 func ToJSON(file string, src []byte) ([]byte, error) {
 	root, before := read(file, src)
 	if root == nil {

@@ -37,7 +37,7 @@ type planWriter struct {
 	bytes []byte
 	names []planbytes.Error
 	step  int
-	words uint8 // bits of the maps that the step has, beside those of its set of words
+	words uint8 // bits of the maps that the step has, beside the bits of its set of words
 }
 
 func (w *planWriter) put(name string, src ...byte) {

@@ -105,7 +105,7 @@ func TestDefaultsEqualTheirExplicitForm(t *testing.T) {
 	assert.Equal(t, explicit.Methods, least.Methods)
 }
 
-// TestDefaultsOfGo compares the defaults of configurations in Go with those of
+// TestDefaultsOfGo compares the defaults of configurations in Go with the defaults of
 // documents.
 func TestDefaultsOfGo(t *testing.T) {
 	for body, want := range map[string]any{
@@ -225,8 +225,7 @@ func TestHedgeMethods(t *testing.T) {
 	assert.Equal(t, []string{"GET", "POST"}, p.HedgeMethods)
 }
 
-// TestSections reads http and proxy, and the settings of a route that replace those
-// of http.
+// TestSections reads http and proxy, and the settings of a route that replace settings of http.
 func TestSections(t *testing.T) {
 	none := parseFile(t, "testdata/good/names.yaml")
 	rate := policy.ByteRate{Bytes: 1024, Period: time.Second}

@@ -12,7 +12,7 @@ import (
 
 // Resolved returns a document in YAML without defaults and extends: its policies have the
 // steps that they take from there, and Parse reads the same policies from it. Comments are
-// lost. The error is that of Parse.
+// lost. The error is the error of Parse.
 func Resolved(file string, src []byte) ([]byte, error) {
 	root, before := read(file, src)
 	if root == nil {

@@ -32,8 +32,8 @@ func configObject(c mechanism.Config) object {
 	return o
 }
 
-// settings prints those of the settings that are written out, and reports whether one of them
-// has another value than zero.
+// settings prints the settings that are written out, and reports whether one of them has
+// another value than zero.
 func (p printer) settings(list []mechanism.Setting, prefix string) (o object, given bool) {
 	o = object{}
 	for i := range list {

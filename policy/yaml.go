@@ -123,8 +123,8 @@ func (r *yamlReader) tooMany(n *yaml.Node, path string) *tree.Node {
 	return &tree.Node{Kind: tree.Bad, Line: n.Line, Column: n.Column}
 }
 
-// alias returns a copy of the anchored node. Its places are those of the anchor,
-// where an error must be corrected.
+// alias returns a copy of the anchored node. Its places are the places of the anchor, where an
+// error must be corrected.
 func (r *yamlReader) alias(n *yaml.Node, path string, depth int) *tree.Node {
 	if r.open[n.Alias] {
 		return r.fail(n, path, "the alias *"+n.Value+" inside its own anchor", "an alias to what is whole")

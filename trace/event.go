@@ -251,8 +251,8 @@ func (e *Event) readAttempt(l *line) error {
 	return nil
 }
 
-// readPolicy reads the id with which a log of several policies names that of the event. It
-// has no meaning in a log of one policy, so whatever it is, it is right there.
+// readPolicy reads the id with which a log of several policies names the policy of the event.
+// It has no meaning in a log of one policy, so any id is right there.
 func (e *Event) readPolicy(l *line) {
 	if id, err := identity(l.ID); err == nil {
 		e.ID = id

@@ -24,7 +24,7 @@ type Header struct {
 	// Seed is the --seed with which `sluice eval` gives the calls of the trace the
 	// jitter that they had. It holds for a trace of all calls.
 	Seed uint64 `json:"seed,string"`
-	// Digest is that of Body, see Digest.
+	// Digest is the digest of Body, see Digest.
 	Digest string `json:"digest"`
 	// Sample is the share of the keys that are in the trace, 1 for all.
 	Sample float64 `json:"sample"`

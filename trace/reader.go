@@ -49,8 +49,8 @@ func NewReader(src io.Reader) *Reader {
 	return &Reader{lines: lines}
 }
 
-// Next returns the next line that is not blank. The error is io.EOF at the end, a
-// LineError for a line that cannot be read, or that of the source.
+// Next returns the next line that is not blank. The error is io.EOF at the end, a LineError for
+// a line that cannot be read, or the error of the source.
 func (r *Reader) Next() (Line, error) {
 	for r.lines.Scan() {
 		r.n++

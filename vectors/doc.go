@@ -11,8 +11,8 @@
 //
 // # The format
 //
-// The file is compressed with gzip. All integers are little-endian; a varint is
-// that of encoding/binary, a signed one is in zigzag form.
+// The file is compressed with gzip. All integers are little-endian; a varint is as in
+// encoding/binary, a signed one is in zigzag form.
 //
 //	8 bytes    "SLUICEV1"
 //	u32        suites, each:
@@ -34,11 +34,11 @@
 //	flag 1   varint: cost, else 1
 //	flag 2   u8: outcome
 //	flag 4   varint n: the permit is the n-th last of those seen, 1 for the last;
-//	         seen are those of answers that admit or wait, and of grants
+//	         seen are permits of answers that admit or wait, and of grants
 //	flag 8   24 bytes: the permit
-//	flag 16  varint: the permit's mark is that of the step less so much
+//	flag 16  varint: the permit's mark is so much before the mark of the step
 //	flag 32  varint: value, else 0
-//	flag 64  signed: the permit's mark is that of the step and so much, and a
+//	flag 64  signed: the permit's mark is so much after the mark of the step, and a
 //	         deadline (flag 1 of the action)
 //	flag 128 u8: priority, else 0
 //

@@ -59,7 +59,7 @@ type Suite struct {
 	Name     string
 	Policies [][]byte
 	Pipeline bool
-	// Step is that of the cell. Joined is how many pipelines are joined to the first one.
+	// Step is the step of the cell. Joined is how many pipelines are joined to the first one.
 	Step, Joined uint8
 	Seed         uint64
 	Sets         []Set

@@ -35,7 +35,7 @@ const (
 )
 
 // generated makes the file from the suites, from random policies and from the
-// logs beside sample documents. Its digests are those of the core.
+// logs beside sample documents. The core makes its digests.
 func generated(t *testing.T) *File {
 	t.Helper()
 	const from = 1
@@ -167,8 +167,8 @@ func drawn(t *testing.T, s *Suite, r *rand.Rand, count int, unit time.Duration, 
 	return steps
 }
 
-// tallied makes a step one of a budget that counts how attempts end: Release has the outcome of an attempt,
-// and Acquire that of the attempt before.
+// tallied makes a step one of a budget that counts how attempts end: Release has the outcome of
+// an attempt, and Acquire the outcome of the attempt before.
 func (s *step) tallied(r *rand.Rand) {
 	switch reducer.Kind(s.kind) {
 	case reducer.Record:

@@ -121,7 +121,7 @@ class Player {
   }
 }
 
-// The flags of steps, then those of events.
+// The flags of steps, then the flags of events.
 const [hasCost, hasOutcome, hasRef, hasPermit, hasBefore, hasValue, hasDeadline, hasPriority] = [1, 2, 4, 8, 16, 32, 64, 128];
 const [hasSpan, hasKey, hasAttempt, noHedge, lacksKey, hasSet, hasUsed] = [4, 8, 16, 32, 64, 128, 128];
 const [advance, begin, done, cancel, renew, configure, join] = [0, 1, 2, 3, 4, 5, 6];

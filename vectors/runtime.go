@@ -15,8 +15,7 @@ import (
 // Instance is a module that implements the wasm module's ABI, wherever it runs.
 // Views are valid until the next call.
 type Instance interface {
-	// Call calls an export. Parameters are bits: of an f64 those of
-	// math.Float64bits.
+	// Call calls an export. Parameters are bits: of an f64 the bits of math.Float64bits.
 	Call(export string, parameters ...uint64) (int32, error)
 	// Slots returns a view of the slots.
 	Slots() []byte
@@ -95,8 +94,8 @@ func (p *player) compile(body []byte) (uint32, error) {
 	return p.call("body", uint64(len(body)))
 }
 
-// Replay plays all suites on an instance. The error is a Difference where the
-// instance comes to other bytes, or that of the instance.
+// Replay plays all suites on an instance. The error is a Difference where the instance comes to
+// other bytes, or the error of the instance.
 func (f *File) Replay(i Instance) error {
 	for n := range f.Suites {
 		s := &f.Suites[n]

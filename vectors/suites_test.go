@@ -129,7 +129,7 @@ const (
 		`"h":{"breaker":{"window":{"consecutive":2},"open":"1s","probes":1,"per":"key","keys":1}}},`
 )
 
-// attributes are those of the calls of suites, names and values in turn.
+// attributes are the attributes of the calls of suites, names and values in turn.
 var attributes = [][]string{
 	nil,
 	{"key", "a", "header:x", "a"},

@@ -46,7 +46,7 @@ const (
 	few  = time.Hour
 )
 
-// contenders returns those of a table. What is refused never reaches an upstream.
+// contenders returns the contenders of a table. A refused request never reaches an upstream.
 func contenders(upstream bool) ([]*contender, error) {
 	root, err := envoy.Root()
 	if err != nil {

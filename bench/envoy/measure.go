@@ -78,8 +78,8 @@ func (t *table) measure(o options, w *wrk, progress io.Writer) (lines string, er
 
 func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
-// format makes the table. Admitted and refused requests of Sluice are compared with those
-// of local_ratelimit, and all with no filter and with the module without callbacks.
+// format makes the table. Admitted and refused requests of Sluice are compared with the
+// requests of local_ratelimit, and all with no filter and with the module without callbacks.
 func format(list []*contender, rows []row) string {
 	var b strings.Builder
 	b.WriteString("| filter | requests/s | p50 | p99 | CPU of Envoy | CPU of wrk | to no filter | to an empty module | to local_ratelimit |\n|---|---|---|---|---|---|---|---|---|\n")

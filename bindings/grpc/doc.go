@@ -8,7 +8,7 @@
 //		grpc.WithChainUnaryInterceptor(sluicegrpc.RoutedUnaryClientInterceptor(set)),
 //		grpc.WithChainStreamInterceptor(sluicegrpc.RoutedStreamClientInterceptor(set)))
 //
-// Those of a server guard its handlers, and turn refusals into statuses that say when to
+// Interceptors of a server guard its handlers, and turn refusals into statuses that say when to
 // come back.
 //
 //	server := grpc.NewServer(

@@ -214,8 +214,8 @@ func (v *votes) all() []string {
 	return v.list
 }
 
-// counts reports whether a limit of one permit for each value of an attribute has given that
-// of a value.
+// counts reports whether a limit of one permit for each value of an attribute has given the
+// permit of a value.
 func counts(p *sluice.Pipeline, value string) bool {
 	states := p.Limits(sluice.Request{Key: value, Lookup: func(string) string { return value }}, nil)
 	return len(states) == 1 && states[0].Free == 0

@@ -24,8 +24,8 @@ import (
 //
 // Besides the statuses of the service its calls return a *sluice.RejectedError,
 // *sluice.TimeoutError, *sluice.InjectedError, *sluice.UnknownPolicyError or *RequestError,
-// for errors.As; all of them have a status. That of a call whose caller cancelled is CANCELLED. The status of the
-// last attempt is returned as it is.
+// for errors.As; all of them have a status. A call whose caller cancelled has the status
+// CANCELLED. The status of the last attempt is returned as it is.
 func UnaryClientInterceptor(p *sluice.Pipeline, options ...ClientOption) grpc.UnaryClientInterceptor {
 	return newClient(always(p), "", options).unary
 }
@@ -190,8 +190,8 @@ func (u *unaryCall) prepare(g *guard) {
 	u.split()
 }
 
-// once returns why the call is made once, empty when it may be repeated. methods are those
-// of HTTP that the step repeats.
+// once returns why the call is made once, empty when it may be repeated. methods are the HTTP
+// methods that the step repeats.
 func (u *unaryCall) once(own *guards.Override, has bool, methods []string, hasNot string) string {
 	names := u.client.methods
 	switch {

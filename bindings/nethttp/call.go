@@ -374,8 +374,8 @@ func (c *call) meaning(resp *http.Response, byStatus reducer.Outcome) (outcome r
 	return guards.Asked(c.t.responseOutcome(resp, byStatus), byStatus)
 }
 
-// begins returns the details of an attempt that begins. Those of a hedged request
-// have their own, for they run beside each other.
+// begins returns the details of an attempt that begins. Each attempt of a hedged request has
+// its own, since these attempts run beside each other.
 func (c *call) begins(ctx context.Context) *Details {
 	c.started.Add(1)
 	number, _, ok := sluice.AttemptOf(ctx)

@@ -21,7 +21,7 @@ type Override struct {
 	// Timeout bounds the request as a deadline of its context does, up to the answer's headers;
 	// the earlier of the two counts.
 	Timeout time.Duration
-	// Attempts is the most attempts, where the retry of the policy allows more.
+	// Attempts caps the attempts of this call below the limit of the policy.
 	Attempts uint32
 }
 

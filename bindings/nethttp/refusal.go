@@ -21,7 +21,7 @@ type answer struct {
 	status int
 	header http.Header
 	body   []byte
-	direct bool     // header is that of the writer
+	direct bool     // header is the writer's own
 	length []string // of body; empty where it is to be counted
 	grpc   int      // for a client of gRPC, where the status does not say it; 0 for none
 	detail string   // for a client of gRPC
@@ -120,8 +120,8 @@ func (a *answer) explain(v *values, reason string) {
 	a.header["Content-Type"] = v.kind[:]
 }
 
-// replaceFields sets the headers about limits. Those of an admission give way to those
-// of a refusal.
+// replaceFields sets the headers about limits. The headers of a refusal replace the headers of
+// an admission.
 func (s *settings) replaceFields(h http.Header, f *fields, v *values, none bool) {
 	if s.fields && !none {
 		delete(h, rateLimit)

@@ -46,7 +46,7 @@ type served struct {
 	grpc      bool        // the answer of a guarded handler is one of gRPC
 	later     bool        // the answer has no vote yet
 	unread    bool        // the client does not take the answer
-	taking    *pauses     // in which the client is waited for; nil where the vote is that of the headers
+	taking    *pauses     // in which the client is waited for; nil where the headers decide the vote
 	taken     bool        // the handler has the connection
 	returned  bool
 	flushes   bool // what the writer below can do

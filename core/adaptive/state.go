@@ -19,7 +19,7 @@ type State struct {
 	Settled bool
 	Round   Round
 	Fall    Fall
-	// over are the longest durations of timely attempts, by slot. Those of free slots are
+	// over are the longest durations of timely attempts, by slot. The values of free slots are
 	// undefined.
 	over    []time.Duration
 	changed bool // by the current step

@@ -57,7 +57,8 @@ func (c *Config) Timeless() (acquire, success bool) {
 	return acquire, acquire && c.Window != Time
 }
 
-// Timeless says it of the cells of a maker: of those of another mechanism no call.
+// Timeless says which calls of the cells of a maker need no time: none where the cells are no
+// breakers.
 func Timeless(m cell.Maker) (acquire, success bool) {
 	if b, ok := m.(interface{ Machine() *Machine }); ok {
 		return b.Machine().config.Timeless()

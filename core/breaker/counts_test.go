@@ -15,9 +15,9 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// TestCountsAfter draws histories: the counts after a record, foretold before it, are those
-// of the state where the record does not change the mode, and reach a rate where it opens
-// the breaker. Neither question changes the state.
+// TestCountsAfter draws histories: the counts after a record, foretold before it, are the
+// counts of the state where the record does not change the mode, and reach a rate where it
+// opens the breaker. Neither question changes the state.
 func TestCountsAfter(t *testing.T) {
 	const seed = 7
 	opened := 0

@@ -77,8 +77,8 @@ func AddTo(d wire.Digest, c *Config) wire.Digest {
 	return d.Add(uint64(c.Tokens) | 1<<63)
 }
 
-// hasTokens reports whether fields of the rules of tokens are set, hasRates whether those
-// of Adaptive alone are, hasRatio whether the settings of Windowed alone are.
+// hasTokens reports whether fields of the rules of tokens are set, hasRates whether fields of
+// Adaptive alone are, hasRatio whether fields of Windowed alone are.
 func (c *Config) hasTokens() bool {
 	return c.Tokens+c.Retry+c.Timeout+c.Refund > 0 || c.TokenRatio.Positive()
 }

@@ -35,7 +35,7 @@ type pool struct {
 	loop    *Loop
 	blocks  bool // the cells may block
 	votes   bool // the cells take outcomes, and their permits do not lapse
-	shared  bool // by the steps of several policies; then name is that of the mechanism
+	shared  bool // by the steps of several policies; then name is the mechanism's
 	step    uint8
 	name    string // of the step
 	policy  string

@@ -245,7 +245,7 @@ func (a *algorithm) permit(c *count, at clock.Mark) reducer.Permit {
 		p.ID = uint64(a.log.Record(at))
 	case LeakyBucket:
 		p.ID = uint64(c.leaky().Departed())
-	case FixedWindow, SlidingCounter: // their permits are those of a window
+	case FixedWindow, SlidingCounter: // they have permits of a window
 	}
 	return p
 }

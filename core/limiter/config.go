@@ -49,8 +49,8 @@ const (
 	Newest
 )
 
-// MaxCount is the greatest number of permits in a rate or a burst. That of a
-// sliding log is slidinglog.MaxCount.
+// MaxCount is the greatest number of permits in a rate or a burst. The maximum of a sliding log
+// is slidinglog.MaxCount.
 const MaxCount = tokenbucket.MaxCount
 
 // MaxQueue is the longest queue of any mechanism.

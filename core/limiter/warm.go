@@ -90,13 +90,13 @@ type warming struct {
 	// origin is the mark at which the bucket was cold, had it been in use since.
 	origin clock.Mark
 	// full says that the TAT of the State is the mark up to which the bucket is counted: it
-	// was full then. That of a bucket in use is on the clock of the bucket, which several
-	// marks may read alike, so that the mark at which it became full would be lost.
+	// was full then. The TAT of a bucket in use is on the clock of the bucket. Several marks
+	// may read alike there, so that the mark at which it became full would be lost.
 	full bool
 }
 
 // warmBucket is the count of a bucket with a warm-up. All that the bucket takes is on its
-// clock, which is never faster than the time, so that no window has more permits than those
+// clock, which is never faster than the time, so that no window has more permits than a window
 // of the bucket without warm-up.
 type warmBucket struct {
 	tokenbucket.State

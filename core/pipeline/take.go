@@ -478,8 +478,8 @@ func (p *Plan) numberRefused(c *Call, k uint8) uint32 {
 
 // observe reports the duration of the first attempt of a round to the hedge, which
 // computes its delay from them, where the attempt k wins: of the first one that ended ok, or
-// of one that still runs, which its hedge cancels. Those of hedges do not count: only slow
-// calls have them.
+// of one that still runs, which its hedge cancels. The durations of hedges do not count: only
+// slow calls have hedges.
 func (p *Plan) observe(h Host, c *Call, k uint8, outcome reducer.Outcome, now clock.Mark) {
 	if k > 1 {
 		outcome = reducer.Cancelled

@@ -59,7 +59,7 @@
 //
 //	| name | what holds                                                                 | held by                   |
 //	|------|----------------------------------------------------------------------------|---------------------------|
-//	|      | steps of all processes answer as those of one cell in the order of writes  | TestWorkersDecideAsOne    |
+//	|      | steps of all processes answer as steps of one cell, in the order of writes | TestWorkersDecideAsOne    |
 //	|      | hosts decide together as one driver, but for waits and leases              | TestHostsAsDriver         |
 //	|      | no limit and no bulkhead admits more, however many writes are lost         | TestConcurrentProcesses   |
 //	| M4   | a call that a later step refuses returns exactly what it took              | TestConcurrentProcesses   |

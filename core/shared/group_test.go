@@ -31,7 +31,7 @@ func (g *oneGroup) ask(name string) reducer.Reason {
 	return answer.Reason
 }
 
-// TestInventedNamesInAGroup: keys that are used once take each other's slots, and not that
+// TestInventedNamesInAGroup: keys that are used once take each other's slots, and not the slot
 // of a key that is used up, or blocked.
 func TestInventedNamesInAGroup(t *testing.T) {
 	hour := limiter.Config{Count: 2, Period: time.Hour}

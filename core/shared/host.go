@@ -51,7 +51,7 @@ type step struct {
 	cells *cells
 	wait  time.Duration // the longest, 0 for a step at which no call waits
 	queue int           // how many calls of this process may wait
-	here  *int          // how many do, those of other policies that share the mechanism included
+	here  *int          // how many do, calls of other policies that share the mechanism included
 	renew time.Duration // how often this process renews its leases, 0 for none
 	last  clock.Mark    // when it has
 	held  held          // under a lease

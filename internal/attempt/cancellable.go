@@ -182,8 +182,8 @@ func (c *Cancellable) sooner(at clock.Mark) bool {
 	return ok && base.Add(time.Duration(at)).Before(parents)
 }
 
-// Value implements context.Context. Package context asks it for the canceller behind a
-// context, after Done, and for that of one that has ended, which has the cause.
+// Value implements context.Context. Package context asks it for the canceller behind a context,
+// after Done. It also asks for the canceller of a context that has ended, to read the cause.
 func (c *Cancellable) Value(key any) any {
 	if c.real.Load() == nil && c.ended.Load() != nil {
 		c.Done()

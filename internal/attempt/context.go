@@ -39,10 +39,10 @@ func DeadlineWith(cause error) *Deadline {
 	return d
 }
 
-// cancelState says how a context has ended or will end. It has one of three forms: that
-// of a Deadline, while Done was not called and the context has not ended; one of its
-// own, with a channel and a timer; one that is closed and shared, for contexts that
-// end before Done is called.
+// cancelState says how a context has ended or will end. It has one of three forms: the form of
+// a Deadline, while Done was not called and the context has not ended; one of its own, with a
+// channel and a timer; one that is closed and shared, for contexts that end before Done is
+// called.
 type cancelState struct {
 	atDeadline *cancelState
 	done       chan struct{}

@@ -18,11 +18,11 @@ import (
 type Load struct {
 	Address     string
 	Connections int
-	// Path is that of all requests; empty for /.
+	// Path is the path of all requests; empty for /.
 	Path string
 	// Header are lines of "Name: value".
 	Header []string
-	// Requests is the number of them over all connections; 0 for those of Duration.
+	// Requests is the number of them over all connections; 0 for as many as Duration allows.
 	Requests int64
 	Duration time.Duration
 	// Pause is between an answer and the next request of a connection.

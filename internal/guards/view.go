@@ -11,7 +11,7 @@ import (
 	"github.com/sluice-go/sluice/internal/refusals"
 )
 
-// View is what a plan says to every protocol, immutable. Its zero value is that of a
+// View is what a plan says to every protocol, immutable. Its zero value is the view of a
 // pipeline that refuses every call.
 type View struct {
 	Plan   *pipeline.Plan
@@ -70,8 +70,8 @@ func (v *View) Idle(f func(mechanism, step string)) {
 	}
 }
 
-// PolicyOf returns the values of RateLimit-Policy for the limits that apply to a call,
-// those of the states: Policy, unless one is missing.
+// PolicyOf returns the values of RateLimit-Policy for the limits that apply to a call. These
+// are the limits of the states: Policy, unless one is missing.
 func (v *View) PolicyOf(states []sluice.LimitState) []string {
 	has := func(step int) bool {
 		return slices.ContainsFunc(states, func(state sluice.LimitState) bool { return state.Step == step })

@@ -14,8 +14,8 @@ import (
 
 // Config says what cells a step has.
 type Config struct {
-	// Config bounds the keys of all shards together. CellBytes is the memory of
-	// a cell of Maker; New adds that of the slabs.
+	// Config bounds the keys of all shards together. CellBytes is the memory of a cell of
+	// Maker; New adds the memory of the slabs.
 	keyed.Config
 	// Maker makes the cells.
 	Maker cell.Maker

@@ -44,7 +44,7 @@ func (c *Cells) Configure(next Config, now clock.Mark, adopt Adopt) error {
 	return nil
 }
 
-// adopt replaces the states by those of another configuration.
+// adopt replaces the states by the states of another configuration.
 func (s *shard) adopt(next *Config, now clock.Mark, adopt Adopt) {
 	s.last = max(s.last, now)
 	old, own := s.config, *next

@@ -42,8 +42,7 @@ func (r Ref) Answered(a *reducer.Action, answer *reducer.Answer) {
 	}
 }
 
-// Cell returns the cell, valid until Unlock. That of a token bucket is a view of
-// its state.
+// Cell returns the cell, valid until Unlock. The cell of a token bucket is a view of its state.
 func (r Ref) Cell() cell.Cell {
 	s := r.s
 	if s.config.Bucket == nil {
@@ -53,12 +52,12 @@ func (r Ref) Cell() cell.Cell {
 	return &s.view
 }
 
-// SetCell replaces the cell by one of Config.Maker at which no caller waits, or its
-// state by that of the other.
+// SetCell replaces the cell by one of Config.Maker at which no caller waits, or its state by
+// the state of the other.
 func (r Ref) SetCell(c cell.Cell) { r.s.set(r.index, c) }
 
 // Word returns the TAT of a token bucket and its machine, nil for all else. A caller that
-// takes permits by the word steps no older mark than that of Use.
+// takes permits by the word steps no older mark than Use had.
 func (r Ref) Word() (*uint64, *tokenbucket.Machine) {
 	if m := r.s.config.Bucket; m != nil {
 		return r.s.table.Word(r.index), m.TokenBucket()

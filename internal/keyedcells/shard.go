@@ -158,8 +158,8 @@ func (s *shard) evict() bool {
 	return true
 }
 
-// drop removes the state of an index that the table removed, and moves there that of the
-// last one.
+// drop removes the state of an index that the table removed, and moves the state of the last
+// index there.
 func (s *shard) drop(gone, last uint32) {
 	switch {
 	case s.config.Bucket == nil:
@@ -209,8 +209,8 @@ func (s *shard) bare(index uint32) limiter.Bare {
 	return b
 }
 
-// bucket returns the whole state of a token bucket. The mark of its last change is
-// that of the shard, so that no mark goes back.
+// bucket returns the whole state of a token bucket. The mark of its last change is the mark of
+// the shard, so that no mark goes back.
 func (s *shard) bucket(index uint32) limiter.State { return s.bare(index).At(s.last) }
 
 func (s *shard) setBucket(index uint32, state *limiter.State) {

@@ -10,7 +10,7 @@ import (
 // budgetCell is the budget of a retry or a hedge: the marks of all first
 // admissions and of all that it granted; or, with tokens, how many there are.
 type budgetCell struct {
-	fails   []int64  // marks of failed attempts, where firsts are those of all that ended
+	fails   []int64  // marks of failed attempts, where firsts are the marks of all that ended
 	left    *big.Rat // tokens, nil without
 	cfg     cfg.Config
 	known   bool

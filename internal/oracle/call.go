@@ -20,7 +20,7 @@ type call struct {
 	over   bool
 
 	above    *path
-	attempts []*path // those of the present round that live, in the order of their numbers
+	attempts []*path // the live attempts of the present round, in the order of their numbers
 	last     int     // the number of the attempt that set out last
 	hedges   int     // how many hedges the present round started
 

@@ -204,8 +204,9 @@ func (e *Engine) decide(c *call, outcome string) (int64, string) {
 	}
 	for i := r + 1; i < len(c.plan.steps); i++ {
 		if s := c.plan.steps[i]; s.Kind() == mechanism.Breaker && !s.Shadow && !c.skips(i) {
-			// Asking is no use of the key: an evicted breaker is as a new one. Reading: so is that
-			// of a key which would take the spare cell because others are held.
+			// Asking does not count as a use of the key: an evicted breaker is as a new one. To
+			// a reader, so is the breaker of a key which would take the spare cell because
+			// others are held.
 			cell := s.group.find(c.event)
 			if cell == nil || cell == s.group.spare && s.group.step.WhenFull == pipeline.FullEvict {
 				cell = s.group.newCell()

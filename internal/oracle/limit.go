@@ -188,7 +188,7 @@ func (l *limitCell) take(cost, now int64) *permit {
 	return &p
 }
 
-// refund returns permits. Those of another algorithm have no effect.
+// refund returns permits. Permits of another algorithm have no effect.
 func (l *limitCell) refund(p *permit, now int64) {
 	if p.era == l.era {
 		l.meter.refund(*p, now)

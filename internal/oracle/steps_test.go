@@ -81,8 +81,8 @@ func damaged(t *testing.T, p pipeline.Policy, steps string, r *rand.Rand) {
 	}
 }
 
-// TestReplaySeveral replays the steps of several policies that share a mechanism, and those of
-// keys of which cells were evicted.
+// TestReplaySeveral replays the steps of several policies that share a mechanism, and the steps
+// of keys whose cells were evicted.
 func TestReplaySeveral(t *testing.T) {
 	document := `
 version: 1

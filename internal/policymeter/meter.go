@@ -1,5 +1,5 @@
 // Package policymeter counts what policies decide, and reads the state of their steps,
-// for the bindings that export it. The metrics are those of the table in metricnames.
+// for the bindings that export it. The table in metricnames lists the metrics.
 package policymeter
 
 import (

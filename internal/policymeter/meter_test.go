@@ -18,8 +18,7 @@ func (x *ends) Ended(o reducer.Outcome, _ context.Context, _ time.Duration) {
 	*x = append(*x, Outcome(o))
 }
 
-// TestOtherKinds counts no events that are not decisions, those of a later version
-// included.
+// TestOtherKinds counts no events that are not decisions, events of a later version included.
 func TestOtherKinds(t *testing.T) {
 	m := &Meter[*ends]{policy: "a", calls: &ends{}}
 	for kind := decision.Kind(200); kind < 203; kind++ {
@@ -38,7 +37,7 @@ func TestOtherKinds(t *testing.T) {
 	assert.Empty(t, *m.calls)
 }
 
-// TestEnds passes on the ends of calls, and not those of a step in shadow.
+// TestEnds passes on the ends of calls, and not the ends of a step in shadow.
 func TestEnds(t *testing.T) {
 	m := &Meter[*ends]{policy: "a", calls: &ends{}}
 	for _, e := range []sluice.Event{

@@ -54,8 +54,8 @@ func (s *source[C]) Succeeded(policy string, ctx context.Context, elapsed time.D
 	m.calls.Ended(reducer.OK, ctx, elapsed)
 }
 
-// AddSet counts what the pipelines of the set decide from now on, those of later
-// documents included, until remove is called.
+// AddSet counts what the pipelines of the set decide from now on, until remove is called.
+// Pipelines of later documents are included.
 func (x *Sources[C]) AddSet(set *sluice.Set) (remove func()) {
 	return x.add(set.Observe, func() []*sluice.Pipeline {
 		var active []*sluice.Pipeline

@@ -52,8 +52,8 @@ func (r source) list(pool []string, most int) string {
 	return "[" + strings.Join(items, ",") + "]"
 }
 
-// JSON returns a scenario of ten seconds whose settings are all right but for those of
-// its policies, p and q, for which valid decides: it is given the steps of a policy.
+// JSON returns a scenario of ten seconds. Its settings are all right but for the settings of
+// its policies, p and q. valid decides about these: it is given the steps of a policy.
 func JSON(random *rand.Rand, valid func(steps string) bool) string {
 	r := source{random}
 	var policies [2]string

@@ -25,13 +25,14 @@ type Pipe struct {
 	shape    atomic.Pointer[shape]
 	unkeyed  atomic.Uint64 // calls without a key that Sample was asked for
 
-	// Guarded by the lock of the recorder. The states are those before the first line of
-	// the older buffer, before that of the current one, and at present.
+	// Guarded by the lock of the recorder. The states are the state before the first line of
+	// the older buffer, the state before the first line of the current one, and the present
+	// one.
 	older, current, latest state
 	last                   clock.Mark // of the last event
 }
 
-// state is what the header of a policy depends on. The zero value is that of a policy
+// state is what the header of a policy depends on. The zero value is the state of a policy
 // which has its header among the lines.
 type state struct {
 	body  []byte
@@ -86,8 +87,8 @@ func (p *Pipe) header(s state) *trace.Header {
 	o := &p.recorder.options
 	return &trace.Header{
 		Version: trace.Version, Policy: p.name, Prefixed: o.Prefixed, Began: o.Began.UTC(),
-		// A replay numbers the calls that draw from 1, so the seed of those that follow is
-		// that of a later call.
+		// A replay numbers the calls that draw from 1, so the calls that follow have the seed
+		// of a later call.
 		Seed:   pipeline.Seed(p.seed, s.drawn),
 		Digest: trace.Digest(s.body), Sample: o.Sample, Redact: o.Redact.String(), Body: s.body,
 	}
@@ -183,7 +184,8 @@ func (c *Call) Use(used uint32) {
 
 // Begin records the beginning of a call. It returns nil for a call that is not recorded.
 // The caller has the deadline, clock.Never for none; draws says that the plan of the call draws
-// numbers. Begin calls code of the user, so its caller holds no lock. The parameters are not those of one struct, which would escape.
+// numbers. Begin calls code of the user, so its caller holds no lock. The parameters are not
+// fields of one struct, because it would escape.
 func (p *Pipe) Begin(at, deadline clock.Mark, draws bool, key string, cost uint32, lookup func(attribute string) string) *Call {
 	r, s := p.recorder, p.shape.Load()
 	if r.options.Sample < 1 && !p.sampled(s, lookup) {

@@ -22,7 +22,7 @@ type Options struct {
 	// Buffer is the size of the buffer in bytes. There are two of them.
 	Buffer int
 	// Sample is the share of the keys that are recorded, above 0 and up to 1, and By
-	// are the attributes that make the key, none for those of the policy.
+	// are the attributes that make the key, none for the attributes of the policy.
 	Sample float64
 	By     []string
 	// Attributes are recorded beside those that the policy uses.
@@ -264,7 +264,7 @@ func (r *Recorder) WriteTo(w io.Writer) (int64, error) {
 	return int64(n), err
 }
 
-// whole returns the lines without those of calls whose event call is missing.
+// whole returns the lines without lines of calls whose event call is missing.
 func whole(lines []byte) []byte {
 	begun := map[string]bool{}
 	kept := lines[:0]

@@ -10,8 +10,8 @@ import (
 
 // Sink receives whole lines, on one goroutine.
 type Sink interface {
-	// Write writes lines, and returns how many bytes of them the receiver has. headers are
-	// those of the policies at the first of them, for a sink that begins a file.
+	// Write writes lines, and returns how many bytes of them the receiver has. headers are the
+	// headers of the policies at the first of them, for a sink that begins a file.
 	Write(headers, lines []byte) (int, error)
 	Close() error
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// ContentType is that of the text of a Problem.
+// ContentType is the media type of the text of a Problem.
 const ContentType = "application/problem+json"
 
 // The problem types of draft-ietf-httpapi-ratelimit-headers-10.

@@ -37,7 +37,7 @@ func TestPerSeconds(t *testing.T) {
 	assert.False(t, ok)
 }
 
-// TestText compares the document with that of encoding/json.
+// TestText compares the document with the document of encoding/json.
 func TestText(t *testing.T) {
 	type document struct {
 		Type     string   `json:"type"`

@@ -7,9 +7,9 @@ import (
 	"github.com/sluice-go/sluice/core/keyed"
 )
 
-// Client returns the address of the client of a request: that of the peer, or, while that
-// is one of the trusted hops, the one before it in X-Forwarded-For, which is read from the
-// right. What is no address ends the search, as no hop beyond it can be trusted.
+// Client returns the address of the client of a request: the address of the peer, or, while the
+// address is one of the trusted hops, the one before it in X-Forwarded-For. The header is read
+// from the right. What is no address ends the search, as no hop beyond it can be trusted.
 func Client(peer keyed.Address, forwarded string, trusted []keyed.Prefix) keyed.Address {
 	for forwarded != "" && slices.ContainsFunc(trusted, func(p keyed.Prefix) bool { return p.Contains(peer) }) {
 		cut := strings.LastIndexByte(forwarded, ',')

@@ -41,7 +41,7 @@ func TestClean(t *testing.T) {
 	}
 }
 
-// TestCleanIsWhatIsDecoded compares clean forms of random paths with those of a
+// TestCleanIsWhatIsDecoded compares clean forms of random paths with the clean forms of a
 // server that decodes once and resolves dots and slashes.
 func TestCleanIsWhatIsDecoded(t *testing.T) {
 	seed := testenv.Seed()

@@ -20,7 +20,7 @@ type Match struct {
 	// the document, -1 for none.
 	Route *document.Route
 	Index int
-	// HTTP has the settings of the route, or those of the document.
+	// HTTP has the settings of the route, or the settings of the document.
 	HTTP *document.HTTP
 	// Path is the form of the path that was compared, escaped. A request must be
 	// forwarded with it.

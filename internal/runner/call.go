@@ -163,7 +163,7 @@ type run struct {
 	fn     boxed
 	box    *mailbox // nil before the first attempt
 	tries  []*try
-	kept   *try  // whose result is that of the call, if no other comes
+	kept   *try  // whose result the call returns, if no other comes
 	asked  *try  // about whose result a function of the user is asked
 	raced  bool  // a function ran when a timeout came
 	cutBy  error // the cause of a cut that is being settled

@@ -58,8 +58,8 @@ func (b *LockedCell) StateOf(now clock.Mark) api.CellState {
 	return StateOf(b.Cell, b.queue.waiting, now)
 }
 
-// Keys returns the keys of a step and the states of their cells, those of a shard
-// together. There are none for a step without keys, or which the plan does not have.
+// Keys returns the keys of a step and the states of their cells, the keys of a shard together.
+// There are none for a step without keys, or which the plan does not have.
 func (p *Pipeline) Keys(step string) iter.Seq2[string, api.CellState] {
 	return func(yield func(string, api.CellState) bool) {
 		l := p.layout.Load()

@@ -18,7 +18,7 @@ import (
 // kinds is a set of kinds of events.
 type kinds uint64
 
-// kindsOf returns the set of the kinds, that of all kinds where there are none.
+// kindsOf returns the set of the kinds, the set of all kinds where there are none.
 func kindsOf(of []decision.Kind) (set kinds) {
 	if len(of) == 0 {
 		return ^kinds(0)

@@ -372,8 +372,8 @@ func (l *fastPath) join(q *api.Request, keys *[fastPathKeys]string) bool {
 	return true
 }
 
-// lock locks the cells that all calls share. Those of keys have locks of their own,
-// which a call may take while it has this one.
+// lock locks the cells that all calls share. The cells of keys have locks of their own; a call
+// may take one while it has this one.
 func (l *fastPath) lock() {
 	if l.layout.shares {
 		l.pipeline.shared.Lock()

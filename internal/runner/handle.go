@@ -84,8 +84,8 @@ func (t Target) Operate(key string, a reducer.Action, word string, by Author) Op
 	return t.operateKey(x, a, word, by, at)
 }
 
-// Revert steps the cells of the step, or the one of a key, where they exist. Without a key
-// it steps those of all keys.
+// Revert steps the cells of the step, or the one of a key, where they exist. Without a key it
+// steps the cells of all keys.
 func (t Target) Revert(key string, all bool, word string, by Author) Operated {
 	c, now, a := t.cells, t.cells.host.Now(), reducer.Action{Kind: reducer.Reset}
 	if c.one != nil {
@@ -213,8 +213,8 @@ func (t Target) Block(key string, d time.Duration, word string, by Author) bool 
 	return true
 }
 
-// Unblock ends the blocks of a key: that of an operator, and that of its limit. It returns
-// false where the key is not blocked. It emits nothing without a word.
+// Unblock ends the blocks of a key: the block of an operator, and the block of its limit. It
+// returns false where the key is not blocked. It emits nothing without a word.
 func (t Target) Unblock(key, word string, by Author) bool {
 	c := t.cells
 	now := c.host.Now()

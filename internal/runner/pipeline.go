@@ -99,9 +99,9 @@ type StepCells struct {
 	blocks   blocks
 }
 
-// New returns a pipeline that has no plan yet. Configure, or Mechanisms.Configure, binds one
-// to new cells and to those of the mechanisms that it shares. Nothing else but Listen may
-// be called before.
+// New returns a pipeline that has no plan yet. Configure, or Mechanisms.Configure, binds one to
+// new cells and to the cells of the mechanisms that it shares. Nothing else but Listen may be
+// called before.
 func New(name string, s *Settings, shared *Mechanisms) *Pipeline {
 	p := &Pipeline{Settings: s, name: name, mechanisms: shared}
 	p.Listeners.LogTo(s.ListenerPanicked)
@@ -119,7 +119,7 @@ func (p *Pipeline) Bound() (*pipeline.Plan, any) {
 
 // Configure replaces the active plan, and returns the events of its cells, for
 // EmitAll when the caller holds no lock. Other pipelines take over the settings of the
-// mechanisms that they share with it; the error is that of one of their plans with them.
+// mechanisms that they share with it; the error is the error of one of their plans with them.
 func (p *Pipeline) Configure(plan *pipeline.Plan, about any) (CellEvents, error) {
 	return p.mechanisms.Configure([]Rebinding{{p, plan, about}})
 }
@@ -235,7 +235,7 @@ func (l *binding) match(plan *pipeline.Plan, i int) *StepCells {
 	return nil
 }
 
-// newCells makes the cells of a step. mu is that of the one that all calls share.
+// newCells makes the cells of a step. mu is the mutex of the cell that all calls share.
 func (p *Pipeline) newCells(plan *pipeline.Plan, i int, mu *sync.Mutex) *StepCells {
 	s := plan.Step(i)
 	traits := mechanisms.Row(s.Kind()).Traits

@@ -15,10 +15,10 @@ import (
 // Mechanisms are the cells that several pipelines share, by the names of the mechanisms.
 // They belong to the pipelines whose active plans have them.
 //
-// Each mechanism without keys has a mutex of its own, not that of a pipeline, so that
-// its cell stays where it is when another document has other pipelines share it. A call
-// that needs several mutexes at a time takes that of its pipeline first, and then those of
-// the mechanisms in the order in which these were made.
+// Each mechanism without keys has a mutex of its own, not the mutex of a pipeline, so that its
+// cell stays where it is when another document has other pipelines share it. A call that needs
+// several mutexes at a time takes the mutex of its pipeline first, and then the mutexes of the
+// mechanisms in the order in which the mechanisms were made.
 type Mechanisms struct {
 	mu        sync.Mutex // of the bindings of all pipelines
 	shared    map[string]*StepCells
@@ -138,7 +138,7 @@ type Rebinding struct {
 // Configure replaces active plans, and returns the events of the cells, for EmitAll when
 // the caller holds no lock. A mechanism that moves from one of the pipelines to another
 // one keeps its state. Pipelines that are not in the list take over the settings of the
-// mechanisms that they share with those; the error is that of one of their plans with
+// mechanisms that they share with those; the error is the error of one of their plans with
 // them, and then nothing has changed.
 func (m *Mechanisms) Configure(list []Rebinding) (CellEvents, error) {
 	m.mu.Lock()

@@ -87,8 +87,7 @@ type saved struct {
 	until clock.Mark
 }
 
-// Restore replaces the states of the cells by those of a snapshot, or changes
-// nothing.
+// Restore replaces the states of the cells by the states of a snapshot, or changes nothing.
 func (p *Pipeline) Restore(src []byte) error {
 	end := len(src) - crc32.Size
 	if end < 17 || src[0] != snapshotVersion || crc32.ChecksumIEEE(src[:end]) != binary.LittleEndian.Uint32(src[end:]) {

@@ -26,6 +26,6 @@
 //   - golden NAME: compares the encoded state with testdata/golden/NAME.hex. Under
 //     -rewrite a missing file is written; one that is there never is.
 //
-// Every step of every script is also checked by the laws of the contract, see
-// check.go, and every golden state by those of a decoder, see golden.go.
+// Every step of every script is also checked by the laws of the contract, see check.go, and
+// every golden state by the laws of a decoder, see golden.go.
 package script

@@ -10,7 +10,7 @@ import (
 
 // Limits runs the scripts of limiters in a folder. The words of a configuration are
 // rate=, burst=, wait=, queue= and newest, block= and after=, warm= and factor=, and
-// algorithm= where it is another one than that of the folder.
+// algorithm= where it is another one than the algorithm of the folder.
 func Limits(t *testing.T, folder string, usual limiter.Algorithm) {
 	Run(t, folder, Spec[limiter.State]{
 		New: func(a *Args) (reducer.Cell[limiter.State], error) { return limiter.New(Limit(a, usual)) },

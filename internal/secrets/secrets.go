@@ -9,7 +9,8 @@ var headers = []string{"authorization", "proxy-authorization", "cookie", "set-co
 // words are parts of the names of headers and queries that carry them.
 var words = []string{"token", "secret", "password", "passwd", "api-key", "apikey", "api_key", "access-key", "access_key", "session", "signature", "credential", "jwt", "csrf"}
 
-// Attribute reports whether the values of an attribute are secrets, as those of every cookie are.
+// Attribute reports whether the values of an attribute are secrets, as the values of every
+// cookie are.
 func Attribute(name string) bool {
 	kind, name, _ := strings.Cut(strings.ToLower(name), ":")
 	switch kind {

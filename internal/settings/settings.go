@@ -13,8 +13,8 @@ import (
 
 // Setting is the documentation of one setting, in Markdown.
 type Setting struct {
-	// Name in the map of the mechanism's settings, of a part with that of its whole in
-	// front, as in "ramp.over".
+	// Name in the map of the mechanism's settings. The name of a part has the name of its whole
+	// in front, as in "ramp.over".
 	Name string
 	// Type of the value, and what the setting needs or excludes.
 	Type string

@@ -114,7 +114,7 @@ async function compare(selected, options, node) {
   return { figures: (name, contender) => figures.get(name)?.get(contender), failures };
 }
 
-/** The contenders of a case that a goal is about; those of a process each alone have no mixed figure. */
+/** The contenders of a case that a goal is about; contenders with a process each have no mixed figure. */
 function wanted({ ours = {}, peers }) {
   const goals = Object.entries(ours).filter(([, { contender, goal }]) => goal && contender.loop);
   const names = goals.flatMap(([name, { goal }]) => [name, goal.above]);

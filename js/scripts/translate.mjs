@@ -82,8 +82,8 @@ const GROW = `function __wasm_memory_grow(pages) {
 const MEMORY = `{ get buffer() { return buffer; }, onGrow(renew) { renewals.push(renew); } }`;
 
 /**
- * Translates a module. Returns the source of an ES module that exports `instantiate`, which makes instances as
- * those of WebAssembly. `dataCode` gets the bytes of the memory at the beginning and returns an expression for them.
+ * Translates a module. Returns the source of an ES module that exports `instantiate`, which makes instances with the
+ * shape of WebAssembly's. `dataCode` gets the bytes of the memory at the beginning and returns an expression for them.
  */
 export async function translate(module, dataCode) {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-wasm2js-'));

@@ -43,8 +43,9 @@ const EVENTS: readonly string[] = [
  * - `sluice.call.duration`, a histogram in seconds, with `sluice.outcome`;
  * - `sluice.calls.running`, an observed gauge, of a pipeline.
  *
- * The names are those of the Go bindings and of `sluice serve`, so that one dashboard shows all of them. Keys and errors are in none of them: the number of series is that of the steps times that of the reasons. Returns a
- * function that ends it.
+ * The Go bindings and `sluice serve` use the same names, so that one dashboard shows all of them. Keys and errors are
+ * in none of them: the number of series is the number of steps times the number of reasons. Returns a function that
+ * ends it.
  *
  * @example
  * const stop = instrument(vendor, { policy: 'vendor', spanEvents: true });

@@ -119,7 +119,7 @@ test('what a client sends is read in one pass', () => {
 });
 
 test('a share is that of the core', () => {
-  // The first hash below each is that of core/condition.
+  // The first hash below each is the hash of core/condition.
   for (const [value, hash] of [
     ['', 0x4cf5e862],
     ['ada', 0x8181c92a],

@@ -249,7 +249,7 @@ describe('a step by its handle', () => {
     expect(await calls.attempt(() => 1, { key: 'a' })).toEqual(refused);
     expect(limit.peek('a')).toEqual(refused);
     expect(calls.tryAcquire({ key: 'b' }).ok).toBe(true);
-    // The number of a key without a cell is that of no other one.
+    // No other key has the number of a key without a cell.
     for (let i = 0; i < 50; i++) calls.tryAcquire({ key: `c${i}` });
     expect(limit.peek('a')).toEqual(refused);
     limit.block('a', '1s');

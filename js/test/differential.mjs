@@ -227,7 +227,7 @@ const MADE = {
   retry: (body, options) => sluice.retry({ ...body, ...options }),
 };
 
-/** The predicates of a program. Those that are wrong leave the default in place. */
+/** The predicates of a program. Wrong ones leave the default in place. */
 const HOOKS = {
   throws() {
     throw new Error('hook');

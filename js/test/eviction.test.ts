@@ -47,7 +47,7 @@ test('half of the keys may have a block', () => {
   expect(logins.tryAcquire('name 7')).toMatchObject({ reason: 'blocked' });
 });
 
-// The table of a limiter alone is written here, that of a pipeline in the module.
+// The table of a limiter alone is written here, the table of a pipeline in the module.
 test.each([
   ['token bucket', { rate: '2/1s' }],
   ['fixed window', { rate: '2/1s', algorithm: 'fixed-window' }],

@@ -1,4 +1,4 @@
-// The imports between the files of src, those of types included.
+// The imports between the files of src, imports of types included.
 
 import { expect, test } from 'vitest';
 import { circlesOf, importsOf } from '../scripts/imports.mjs';

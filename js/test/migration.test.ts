@@ -158,7 +158,7 @@ const opossum = (f: () => unknown, options: Opossum.Options): Opossum & Breaker 
 afterEach(() => {
   for (const one of opossums.splice(0)) one.shutdown();
 });
-/** A breaker of opossum whose function is that of the call. */
+/** A breaker of opossum whose function is the function of the call. */
 function firing(options: Opossum.Options): Breaker & { readonly breaker: Opossum } {
   let task = (): unknown => 1;
   const breaker = opossum(() => task(), options);

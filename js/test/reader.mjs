@@ -55,7 +55,7 @@ function agrees(value, name) {
   return same(read, placeless(text)) && (value?.steps?.length === 1 ? agreesAlone(value.steps[0]) : true);
 }
 
-/** Whether the options of a mechanism alone are read as those of a step, also by an entry that has nothing else. */
+/** Whether the options of a mechanism alone are read as the options of a step, also by an entry that has nothing else. */
 function agreesAlone(step) {
   const [[name, options] = []] = Object.entries(step ?? {});
   const mechanism = reader.MECHANISMS[name];

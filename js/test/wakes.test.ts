@@ -7,7 +7,7 @@ import { virtualClock } from '../src/testing/virtual-clock.js';
 
 afterEach(() => useGuests(undefined as unknown as Guests));
 
-/** A clock that drops its timers, as workerd does those of a request that ended. */
+/** A clock that drops its timers, as workerd drops the timers of a request that ended. */
 function forgetful() {
   let now = 0;
   const timers: (() => void)[] = [];

@@ -26,7 +26,7 @@ export class Source {
     }));
   }
 
-  /** The document as JSON. Of the entries that are given, those of the same name are replaced. */
+  /** The document as JSON. The entries that are given replace the entries of the same name. */
   json(replaced: { [name: string]: string } = {}): string {
     const root = this.document.contents;
     if (!isMap(root)) return this.of(root);

@@ -44,7 +44,7 @@ export function showLanes(place: HTMLElement, texts: readonly string[], names: r
   views = roots.map(({ root, list, at }, i) => view(root, list, at, JSON.parse(texts[i] as string) as Data));
 }
 
-/** Moves the cursors of all views to that of one. */
+/** Moves the cursors of all views to the cursor of one. */
 function follow(one: Lanes): void {
   for (const lanes of views) {
     if (lanes === one) continue;

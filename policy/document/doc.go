@@ -1,5 +1,5 @@
-// Package document interprets a tree of nodes as a policy document. Its names, ranges
-// and defaults are those of REFERENCE.md in package policy, which most callers use.
+// Package document interprets a tree of nodes as a policy document. REFERENCE.md in package
+// policy lists its names, ranges and defaults; most callers use that package.
 //
 // The package needs neither a YAML library, nor fmt, nor reflection, so that
 // every runtime of Sluice reads JSON documents with this very code. Some of them

@@ -67,7 +67,7 @@ func Read(file string, root *tree.Node, before Errors) (*Document, error) {
 }
 
 // Resolved returns the tree of a whole document without extends and defaults: the policies
-// have the steps that Read gives them. The errors are those of Read.
+// have the steps that Read gives them. The errors are the errors of Read.
 func Resolved(file string, root *tree.Node, before Errors) (*tree.Node, error) {
 	if _, err := Read(file, root, before); err != nil {
 		return nil, err

@@ -67,8 +67,8 @@ type Class struct {
 	Failures []Failure
 }
 
-// OfStatus returns the outcome of an answer of the status: that of the status itself,
-// else that of its hundred, else OK.
+// OfStatus returns the outcome of an answer of the status: the outcome of the status itself,
+// else the outcome of its hundred, else OK.
 func (o *Outcomes) OfStatus(status int) reducer.Outcome {
 	if of := o.first(func(c *Class) bool { return listed(c.Codes, status) }); of != reducer.OK {
 		return of

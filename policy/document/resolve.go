@@ -17,7 +17,7 @@ const (
 	MaxTaken = 250_000
 )
 
-// policySettings are the names of a policy. Those of changes are not in a resolved one.
+// policySettings are the names of a policy. The names of changes are not in a resolved one.
 const policySettings = "steps pass extends change add remove allow deny fallback outcomes description"
 
 // policyForm is what every error about a policy allows.
@@ -243,8 +243,8 @@ func without(n, e *tree.Node) *tree.Node {
 	return &rest
 }
 
-// settingsOf returns the settings of a mechanism as a map, that of a short form included;
-// nil for what is neither.
+// settingsOf returns the settings of a mechanism as a map, also of a short form; nil for what
+// is neither.
 func settingsOf(e *tree.Node) *tree.Node {
 	if e.Kind == tree.Map {
 		return e
@@ -268,8 +268,8 @@ func settingsOf(e *tree.Node) *tree.Node {
 	return &whole
 }
 
-// merge returns the settings of a mechanism with those of another node for what they leave
-// out; nil where one of the two has no settings.
+// merge returns the settings of a mechanism, with the settings of another node for what they
+// leave out; nil where one of the two has no settings.
 func merge(below, own *tree.Node) *tree.Node {
 	below, own = settingsOf(below), settingsOf(own)
 	if below == nil || own == nil {
@@ -354,7 +354,7 @@ func named(items []*tree.Node) []placed {
 	return list
 }
 
-// nameOf returns the name that a step states, or that of the shared mechanism which it
+// nameOf returns the name that a step states, or the name of the shared mechanism which it
 // uses, empty for none.
 func nameOf(item *tree.Node) string {
 	if n := nameIn(mechanismOf(item)); n != nil && n.Kind == tree.Text {
@@ -474,7 +474,7 @@ func (e *extension) each(n *tree.Node, f func(item *tree.Node)) {
 	}
 }
 
-// change puts the settings of a step in place of those of the step of its name.
+// change puts the settings of a step in place of the settings of the step of its name.
 func (e *extension) change(item *tree.Node) {
 	own := mechanismOf(item)
 	if own == nil {

@@ -20,7 +20,7 @@ type Route struct {
 	// Policy is the name of a policy of the document, empty for a route whose requests
 	// pass without a policy.
 	Policy string
-	// HTTP has the settings of the document, replaced by those of the route.
+	// HTTP has the settings of the document, replaced by the settings of the route.
 	HTTP HTTP
 	// Line and Column of the route in the document, from 1.
 	Line, Column int

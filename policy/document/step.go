@@ -73,8 +73,8 @@ func (r *reader) steps(n *tree.Node, one *Policy) {
 	}
 }
 
-// once reports a second step of a mechanism that makes attempts or injects results, and a
-// step whose mechanism must not be below that of another one.
+// once reports a second step of a mechanism that makes attempts or injects results, and a step
+// whose mechanism must not be below the mechanism of another step.
 func (r *reader) once(e *tree.Node, row *mechanism.Row, count, first *[mechanism.Kinds]int) {
 	const single = mechanism.Repeats | mechanism.Hedges | mechanism.Injects
 	name := row.Kind.String()
@@ -106,7 +106,7 @@ func (r *reader) nameOnce(e *tree.Node, name string, before []pipeline.Step, wri
 }
 
 // step reads a map of one entry, mechanism to settings. Its kind stays 0 when
-// it is none. It returns the steps of the classes, whose names are those of the classes.
+// it is none. It returns the steps of the classes, which have the names of the classes.
 func (r *reader) step(n *tree.Node, s *pipeline.Step, extra *Extra, one *Policy) (classes []pipeline.Step) {
 	if e := mechanismOf(n); e != nil && e.Key == useKey {
 		r.use(e, s, extra, one)

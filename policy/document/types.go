@@ -52,7 +52,7 @@ type Default struct {
 // Mechanism is a mechanism that the policies of a document share. Their steps have its
 // settings already, and its name as pipeline.Step.Mechanism.
 type Mechanism struct {
-	// Step has the settings. Its name is that of the mechanism.
+	// Step has the settings. Its name is the name of the mechanism.
 	pipeline.Step
 	// Stateless says that there is nothing but its settings to be shared.
 	Stateless bool

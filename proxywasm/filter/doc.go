@@ -4,6 +4,6 @@
 //
 // A VM has one root for each plugin configuration, which is a policy document in JSON.
 // A root has an engine for each policy. The engine of `proxy: {state: process}` keeps
-// the cells in values that all workers share, see package shared; that of `state:
-// worker` has cells of its own, as in every other runtime.
+// the cells in values that all workers share, see package shared; the engine of
+// `state: worker` has cells of its own, as in every other runtime.
 package filter

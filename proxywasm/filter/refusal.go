@@ -22,13 +22,13 @@ type refusal struct {
 	body    string
 	details string // for the log of the proxy
 	quota   bool   // of a limit
-	// headers are those of the last refusal, for refusals that differ in the seconds
+	// headers are the headers of the last refusal, for refusals that differ in the seconds
 	// alone.
 	headers []byte
 	seconds int64
 }
 
-// refusal returns that of a step and a reason.
+// refusal returns the refusal of a step and a reason.
 func (p *policy) refusal(step int, why reducer.Reason) *refusal {
 	for _, f := range p.refusals {
 		if f.step == step && f.reason == why {

@@ -120,7 +120,7 @@ func TestPushes(t *testing.T) {
 			for status := range result.Statuses {
 				assert.True(t, status == 200 || status >= 420 && status <= 424, "status %d", status)
 			}
-			// Those of Eventually took some, too.
+			// The requests of Eventually took some, too.
 			assert.LessOrEqual(t, result.Statuses[200], int64(burst))
 			assert.Equal(t, int64(burst), envoytest.Stat(t, e, "http.http.downstream_rq_2xx"))
 		})

@@ -28,7 +28,7 @@ type Result struct {
 // ClientResult has the calls of a client that arrived in the counted time.
 type ClientResult struct {
 	Name string
-	// Verdict of these calls. That of the result is the worst one.
+	// Verdict of these calls. The verdict of the result is the worst one.
 	Verdict Verdict
 	// Calls that arrived: each is OK, Failed, Refused or Unfinished.
 	Calls, OK, Failed, Refused, Unfinished uint64

@@ -66,7 +66,7 @@ func sortOf(name string, text []byte) sort {
 	return product
 }
 
-// files returns the files of the checkout, or those of it that a commit changed.
+// files returns the files of the checkout, or the files of it that a commit changed.
 func (h *house) files(commit string) (all []file, err error) {
 	args := []string{"-C", h.root, "ls-files"}
 	if commit != "" {

@@ -188,7 +188,7 @@ func write(dir string, m *mutant) (overlay string, err error) {
 
 // test runs a suite and returns what it prints.
 func (h *hunter) test(ctx context.Context, s suite, packages []string, overlay string, limit time.Duration) (string, error) {
-	// Building takes time too, and -timeout is that of each test program.
+	// Building takes time too, and -timeout bounds each test program.
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute+limit*time.Duration(len(packages)))
 	defer cancel()
 	args := []string{"test", "-count=1", "-vet=off", "-failfast", "-timeout=" + limit.String(), "-exec=" + h.self + " exec"}

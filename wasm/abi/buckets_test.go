@@ -15,8 +15,8 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// TestBucketsAreLimiters: histories of many buckets leave the same slots, states and
-// codes as those of limiters.
+// TestBucketsAreLimiters: histories of many buckets leave the same slots, states and codes as
+// histories of limiters.
 func TestBucketsAreLimiters(t *testing.T) {
 	seed := testenv.Seed()
 	r := rand.New(rand.NewPCG(seed, 0))

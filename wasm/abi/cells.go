@@ -290,9 +290,9 @@ func (m *Module) State(handle uint32) int32 {
 	return m.give(c.cell.AppendState(nil))
 }
 
-// Restore replaces the state of a cell by size bytes of the buffer. With by, it
-// is that of another process: its marks are shifted by so many milliseconds, and its
-// waiters and holders are dropped. NaN takes the state as it is.
+// Restore replaces the state of a cell by size bytes of the buffer. With by, the state comes
+// from another process: its marks are shifted by so many milliseconds, and its waiters and
+// holders are dropped. NaN takes the state as it is.
 func (m *Module) Restore(handle, size uint32, by, now float64) int32 {
 	src, ok := m.take(size)
 	if !ok {

@@ -52,7 +52,7 @@ type Slots struct {
 	Size uint32 // 4
 	// Count of the records that the last call left.
 	Count uint32 // 8
-	// Records is their address, Buffer that of the buffer.
+	// Records is their address, Buffer the address of the buffer.
 	Records uint32 // 12
 	Buffer  uint32 // 16
 	// Free is how many permits a peek found.
@@ -98,7 +98,7 @@ type Slots struct {
 	Decides uint32 // 276, in
 }
 
-// The bits of Slots.Decides above those of the steps.
+// The bits of Slots.Decides above the bits of the steps.
 const (
 	// ConditionsHold: the slots hold for the next Begin.
 	ConditionsHold = 1 << 16

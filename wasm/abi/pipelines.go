@@ -48,7 +48,7 @@ const (
 	Held = 16
 )
 
-// Pipeline makes the driver of a plan. seed is that of all jitter.
+// Pipeline makes the driver of a plan. seed is the seed of all jitter.
 func (m *Module) Pipeline(planHandle, seedLow, seedHigh uint32) int32 {
 	plan := m.get(planHandle).plan
 	if plan == nil {
@@ -60,9 +60,9 @@ func (m *Module) Pipeline(planHandle, seedLow, seedHigh uint32) int32 {
 	return m.putDriver(drive.New(plan, seedOf(seedLow, seedHigh)), plan)
 }
 
-// Join makes the driver of another plan beside that of a pipeline: steps that name one
-// mechanism share its cells, and the keys of both have one set of numbers. What happens to
-// one of them may decide about calls of the other.
+// Join makes the driver of another plan beside the driver of a pipeline: steps that name one
+// mechanism share its cells, and the keys of both have one set of numbers. What happens to one
+// of them may decide about calls of the other.
 func (m *Module) Join(handle, planHandle, seedLow, seedHigh uint32) int32 {
 	plan := m.get(planHandle).plan
 	if plan == nil {
@@ -235,11 +235,11 @@ func setKey(r *drive.Request, i int, key uint32) bool {
 // end of the call, where it ends with the attempt, until Cancel.
 const DoneKeeps = 16
 
-// Done ends a running attempt of a call with an outcome from ok to ignore: that
-// of the number, the lowest one that runs for 0. after is what the answer named as
-// retry-after, NaN for nothing; Slots.Used is what the attempt has used. With DoneKeeps,
-// Slots.Free is how many places the call keeps, Slots.Millis the time until a timeout would
-// have cut it, -1 for none, and Slots.Step which.
+// Done ends a running attempt of a call with an outcome from ok to ignore: the attempt of the
+// number, the lowest one that runs for 0. after is what the answer named as retry-after, NaN
+// for nothing; Slots.Used is what the attempt has used. With DoneKeeps, Slots.Free is how many
+// places the call keeps, Slots.Millis the time until a timeout would have cut it, -1 for none,
+// and Slots.Step which.
 func (m *Module) Done(handle, slot, generation, attempt, outcome uint32, after, now float64) int32 {
 	keeps := outcome&DoneKeeps != 0
 	outcome &^= DoneKeeps

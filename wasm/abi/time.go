@@ -7,7 +7,7 @@ import (
 	"github.com/sluice-go/sluice/clock"
 )
 
-// nanos are those of a millisecond.
+// nanos is the number of nanoseconds in a millisecond.
 const nanos = 1e6
 
 // bound is the least float that is no int64.

@@ -83,7 +83,7 @@ var (
 	// taken is how many pages have objects, or had some when the last collection ended.
 	taken uintptr
 
-	// limit is that of Room in pages.
+	// limit is the limit of Room in pages.
 	limit uintptr = DefaultLimit >> pageBits
 	// blacks is how many pages of the kind pageBlack are below the greatest limit.
 	blacks uintptr
@@ -372,7 +372,7 @@ func Exceeded() bool {
 	return live > limit<<pageBits
 }
 
-// Used returns how many bytes of pages are in use, as Room counts them, with those of
+// Used returns how many bytes of pages are in use, as Room counts them, with the bytes of
 // objects that the next collection frees.
 func Used() uint32 { return uint32(taken << pageBits) }
 

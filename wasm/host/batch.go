@@ -40,10 +40,10 @@ type Event struct {
 	Request Request
 	// Result of a Done; of a Renew its Attempt.
 	Result Result
-	// Call that is done, cancelled or renewed. Batch fills in that of a Begin.
+	// Call that is done, cancelled or renewed. Batch fills in the call of a Begin.
 	Call decision.Handle
-	// Of, where it is not 0, names the call in place of Call: that of the Begin
-	// which is event Of-1 of the same batch.
+	// Of, where it is not 0, names the call in place of Call: the call of the Begin which is
+	// event Of-1 of the same batch.
 	Of int
 
 	// Stale is filled in: the event found no such call, or not running, and did

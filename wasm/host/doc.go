@@ -11,9 +11,9 @@
 // to the nanosecond: time goes in and comes out in whole nanoseconds, never in
 // floats. A Cell answers as its machine in core/ does.
 //
-// An instance of a module has no threads. All methods may be called from several
-// goroutines, but those of one Module and its objects run one at a time; for more
-// parallel calls, make more modules.
+// An instance of a module has no threads. All methods may be called from several goroutines,
+// but the methods of one Module and its objects run one at a time; for more parallel calls,
+// make more modules.
 //
 // A wrong argument gives an *Error, as does what memory has no room for, and the
 // module still works. When an instance traps or breaks the ABI, the call and all later

@@ -8,8 +8,8 @@ import (
 	"github.com/sluice-go/sluice/wasm/host"
 )
 
-// native is an instance without wasm: package abi itself, with a memory that
-// looks like that of the module.
+// native is an instance without wasm: package abi itself, with a memory that looks like the
+// memory of the module.
 type native struct {
 	module *abi.Module
 	memory []byte

@@ -77,7 +77,7 @@ type Result struct {
 	Used    uint32
 }
 
-// Pipeline makes the driver of a plan, at mark 0. The seed is that of all jitter.
+// Pipeline makes the driver of a plan, at mark 0. The seed is the seed of all jitter.
 func (m *Module) Pipeline(plan *Plan, seed uint64) (*Pipeline, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -89,10 +89,10 @@ func (m *Module) Pipeline(plan *Plan, seed uint64) (*Pipeline, error) {
 }
 
 // Join makes the driver of another plan beside p: steps of both that use one mechanism of
-// their documents share its cells, and the one that is configured last configures them. The
-// time, the handles of calls and the decisions are those of both: a method of one of them also
-// returns what it decides about calls of the other, and what ends, cancels or renews a call
-// takes it by either. The NextWake of one is that of all, and one Advance is enough.
+// their documents share its cells, and the one that is configured last configures them. Both
+// have the same time, handles of calls and decisions: a method of one of them also returns what
+// it decides about calls of the other, and what ends, cancels or renews a call takes it by
+// either. The NextWake of one is the NextWake of all, and one Advance is enough.
 func (p *Pipeline) Join(plan *Plan, seed uint64) (*Pipeline, error) {
 	p.m.mu.Lock()
 	defer p.m.mu.Unlock()

@@ -21,7 +21,7 @@ type Plan struct {
 	// shape is what the host has to know of the plan, in the form that the
 	// native core has it: as many steps, with their names and attributes. What
 	// they decide stays in the module, and here they are timeouts, and limits where an
-	// attribute has a cost. The conditions on calls are those of the plan.
+	// attribute has a cost. The conditions on calls are the conditions of the plan.
 	shape *pipeline.Plan
 }
 

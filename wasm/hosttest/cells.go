@@ -112,7 +112,7 @@ func seen(a reducer.Answer) reducer.Answer {
 	return s
 }
 
-// cells compares cells of the module with those of the core in random walks.
+// cells compares cells of the module with cells of the core in random walks.
 func (s Suite) cells(t *testing.T) {
 	t.Logf("SLUICE_SEED=%d", testenv.Seed())
 	m := s.open(t)

@@ -92,8 +92,8 @@ func logs(t *testing.T, i int, m *host.Module, plan *host.Plan, policy pipeline.
 	}
 }
 
-// drivers compares the decisions of drivers with those of pipelines to which the same
-// happens, in batches up to the longest. Those behind the first one are joined to it.
+// drivers compares the decisions of drivers with the decisions of pipelines to which the same
+// happens, in batches up to the longest. The pipelines behind the first one are joined to it.
 func drivers(t *testing.T, i int, m *host.Module, compiled []*host.Plan, policies []pipeline.Policy, events []oracle.Event, longest int) {
 	t.Helper()
 	p := &pair{m: m, natives: map[string]decision.Handle{}, modules: map[string]decision.Handle{}, begins: map[string]int{}}
@@ -143,7 +143,7 @@ type joint struct {
 
 // pair is drivers and pipelines that the same happens to.
 type pair struct {
-	joint   // that of the present event
+	joint   // of the present event
 	all     []joint
 	keys    drive.Keys
 	m       *host.Module
@@ -154,7 +154,7 @@ type pair struct {
 	stale   []bool
 }
 
-// of returns what an event happens to: that of the policy with whose name the id begins.
+// of returns what an event happens to: the joint of the policy with whose name the id begins.
 func (p *pair) of(e oracle.Event) joint {
 	name, _, _ := strings.Cut(strings.Trim(e.ID, `"`), "/")
 	for _, one := range p.all {

@@ -28,8 +28,8 @@ func refused(t *testing.T, text string, f func() error) {
 
 const two = `{"version":1,"policies":{"a":{"steps":[{"limit":"1/s"}]},"b":{"steps":[{"bulkhead":1}]}}}`
 
-// errors checks that what is wrong is an error, whose text is that of the native
-// parser, and that the module still works.
+// errors checks that what is wrong is an error with the text of the native parser, and that the
+// module still works.
 func (s Suite) errors(t *testing.T) {
 	m := s.open(t)
 	for _, src := range []string{

@@ -113,9 +113,8 @@ var (
 	section   = regexp.MustCompile(`(?m)^## (.*)$`)
 )
 
-// TestPages checks that each guide has all sections, that its policies are those of a
-// scenario that it shows, without a warning of lint, and that its guarantees are in
-// GUARANTEES.md.
+// TestPages checks that each guide has all sections, that it shows a scenario with its
+// policies, without a warning of lint, and that its guarantees are in GUARANTEES.md.
 func TestPages(t *testing.T) {
 	table := read(t, "README.md")
 	guarantees := read(t, "..", "..", "GUARANTEES.md")

@@ -1,5 +1,5 @@
 // Charts of the last seconds as SVG. A chart is a few paths that are given new
-// data; colors and fonts are those of the page.
+// data; the page gives the colors and fonts.
 
 import { HISTORY, QUEUE } from './world.js';
 

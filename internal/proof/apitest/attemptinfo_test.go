@@ -77,8 +77,8 @@ func TestAttemptInfoWithoutIt(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestAttemptInfoNests checks that an inner call without info leaves that of the outer one,
-// and the leases of the outer one.
+// TestAttemptInfoNests checks that an inner call without info leaves the info and the leases of
+// the outer one.
 func TestAttemptInfoNests(t *testing.T) {
 	outer := guarded(t, []string{"bulkhead: {concurrent: 1, lease: 1m}"}, sluice.WithAttemptInfo())
 	for _, options := range [][]sluice.Option{nil, {sluice.WithAttemptInfo()}} {
@@ -123,7 +123,7 @@ func TestAttemptInfoOfBegin(t *testing.T) {
 	}
 }
 
-// TestInformedContextEnds derives a context from that of an informed attempt.
+// TestInformedContextEnds derives a context from the context of an informed attempt.
 func TestInformedContextEnds(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := guarded(t, []string{"timeout: 1s"}, sluice.WithAttemptInfo())

@@ -99,7 +99,7 @@ func TestBlockOfAStep(t *testing.T) {
 	})
 }
 
-// TestBlocksOfALimiterAlone are those of limiters without a pipeline.
+// TestBlocksOfALimiterAlone checks the blocks of limiters without a pipeline.
 func TestBlocksOfALimiterAlone(t *testing.T) {
 	for a := limiter.TokenBucket; a <= limiter.LeakyBucket; a++ {
 		t.Run(a.String(), func(t *testing.T) {

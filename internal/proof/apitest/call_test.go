@@ -378,7 +378,7 @@ func TestLimitsOfTwoPhases(t *testing.T) {
 }
 
 // TestLimitsBesideDone reads the limits of a call while another goroutine ends it and begins
-// calls of another key: they are those of its own key, or none.
+// calls of another key: they are the limits of its own key, or none.
 func TestLimitsBesideDone(t *testing.T) {
 	for _, steps := range [][]string{{"limit: {rate: 10/1h, per: key}"}, {"hedge: {after: 1h}", "limit: {rate: 10/1h, per: [key, ip]}"}} {
 		p := guarded(t, steps)

@@ -240,6 +240,30 @@ func TestCitations(t *testing.T) {
 // is called; a policy is active. The brackets keep the pattern from matching itself.
 var unclear = regexp.MustCompile(`(?i)\b(?:(?:no|some|any)bod[y]|whoeve[r]|in vai[n]|in forc[e]|of befor[e]|tells o[f])\b`)
 
+// relative are the words of comments that say what a thing is by another thing instead of its
+// name. A sentence repeats the noun: "the error of the context".
+var relative = regexp.MustCompile(`(?i)\b(?:(?:that|those) o[f]\b|(?:is|are) (?:[\w.]+ )?in plac[e](?:[.,;:]|$))`)
+
+// script finds the comments of TypeScript and JavaScript, lines behind each other as one.
+var script = regexp.MustCompile(`(?s)/\*.*?\*/|(?:(?:^|\s)//[^\n]*(?:\n[ \t]*//[^\n]*)*)`)
+
+// comments returns the comments of a file of Go, TypeScript or JavaScript.
+func comments(t *testing.T, path, text string) (found []string) {
+	t.Helper()
+	if !strings.HasSuffix(path, ".go") {
+		for _, comment := range script.FindAllString(text, -1) {
+			found = append(found, lineBreak.ReplaceAllString(comment, " "))
+		}
+		return found
+	}
+	file, err := parser.ParseFile(token.NewFileSet(), path, text, parser.ParseComments|parser.SkipObjectResolution)
+	require.NoError(t, err, path)
+	for _, comment := range file.Comments {
+		found = append(found, lineBreak.ReplaceAllString(strings.TrimSpace(comment.Text()), " "))
+	}
+	return found
+}
+
 var lineBreak = regexp.MustCompile(`\n\s*(?://|\*|#)?\s*`)
 
 // prose returns the text of a file that people read: in Go comments and strings, in
@@ -249,13 +273,9 @@ func prose(t *testing.T, path, text string) (found []string) {
 	if !strings.HasSuffix(path, ".go") {
 		return []string{lineBreak.ReplaceAllString(text, " ")}
 	}
-	file, err := parser.ParseFile(token.NewFileSet(), path, text, parser.ParseComments|parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, comment := range file.Comments {
-		found = append(found, lineBreak.ReplaceAllString(comment.Text(), " "))
-	}
+	found = comments(t, path, text)
+	file, err := parser.ParseFile(token.NewFileSet(), path, text, parser.SkipObjectResolution)
+	require.NoError(t, err, path)
 	ast.Inspect(file, func(n ast.Node) bool {
 		if literal, ok := n.(*ast.BasicLit); ok && literal.Kind == token.STRING {
 			found = append(found, literal.Value)
@@ -265,7 +285,8 @@ func prose(t *testing.T, path, text string) (found []string) {
 	return found
 }
 
-// TestWords checks that no text, comment or message has an unclear word.
+// TestWords checks that no text, comment or message has an unclear word, and no comment a
+// relative one.
 func TestWords(t *testing.T) {
 	const word = "nobo" + "dy"
 	for text, want := range map[string]bool{
@@ -278,14 +299,41 @@ func TestWords(t *testing.T) {
 		assert.Equal(t, want, slices.ContainsFunc(prose(t, "p.go", text), unclear.MatchString), text)
 	}
 	assert.True(t, unclear.MatchString(prose(t, "p.ts", " * the rule in\n * "+"force")[0]))
+	for _, one := range []struct {
+		path, text string
+		want       bool
+	}{
+		{"p.go", "package p\n\n// v is that\n// of w\nvar v int", true},
+		{"p.go", "package p\n\nvar v int // as those of w", true},
+		{"p.go", "package p\n\n/* v is\nthat of w */\nvar v int", true},
+		{"p.go", "package p\n\n// Begin is Init in place.\nvar v int", true},
+		{"p.go", "package p\n\n// Begin is Init in place\nvar v int", true},
+		{"p.go", "package p\n\n// v is a state in place of w, and changes in place.\nvar v int", false},
+		{"p.go", "package p\n\n// v, that offers w\nvar v = `that of w`", false},
+		{"p.ts", "/** v is that\n * of w */", true},
+		{"p.ts", "let v; // those\n  // of w", true},
+		{"p.mjs", "// The name, that of w\nlet v;", true},
+		{"p.ts", "/** A name. */ let v = 'that of w';\nlet w = 'http://that of w';", false},
+		{"p.ts", "// not that\nlet of = 1;", false},
+	} {
+		assert.Equal(t, one.want, slices.ContainsFunc(comments(t, one.path, one.text), relative.MatchString), one.text)
+	}
 	for _, path := range files(t) {
 		if !slices.Contains([]string{".go", ".html", ".js", ".md", ".mjs", ".sh", ".ts", ".txt"}, filepath.Ext(path)) {
 			continue
 		}
-		for _, text := range prose(t, path, read(t, path)) {
-			if at := unclear.FindStringIndex(text); at != nil {
-				t.Errorf("%s: %q in %q: write it in the field's terms", path, text[at[0]:at[1]], text[max(0, at[0]-30):min(len(text), at[1]+30)])
+		text := read(t, path)
+		check := func(texts []string, wrong *regexp.Regexp, advice string) {
+			for _, text := range texts {
+				if at := wrong.FindStringIndex(text); at != nil {
+					t.Errorf("%s: %q in %q: %s", path, text[at[0]:at[1]], text[max(0, at[0]-30):min(len(text), at[1]+30)], advice)
+				}
 			}
+		}
+		check(prose(t, path, text), unclear, "write it in the field's terms")
+		// The comments of the generated settings are the texts of the rows, which are strings.
+		if slices.Contains([]string{".go", ".js", ".mjs", ".ts"}, filepath.Ext(path)) && path != "js/src/generated/settings.ts" {
+			check(comments(t, path, text), relative, "name the thing")
 		}
 	}
 }

@@ -286,8 +286,8 @@ func TestEventsOfABreaker(t *testing.T) {
 	})
 }
 
-// TestARejectListenerCostsNoClock has a listener of refusals: it gets those of every state,
-// and calls that the breaker admits do not read the clock for it.
+// TestARejectListenerCostsNoClock has a listener of refusals: it gets the refusals of every
+// state, and calls that the breaker admits do not read the clock for it.
 func TestARejectListenerCostsNoClock(t *testing.T) {
 	c := breakerConfig()
 	c.Window, c.Count, c.Minimum = breaker.Calls, 4, 4
@@ -524,7 +524,7 @@ func TestEventsComeOnce(t *testing.T) {
 	assert.EqualValues(t, kinds[0][sluice.EventWait].Load(), counts[sluice.MetricsKey{Policy: "p", Kind: sluice.EventWait, Step: "bulkhead"}])
 }
 
-// TestListenerPanics has a listener panic on the goroutine of a call and on that of a
+// TestListenerPanics has a listener panic on the goroutine of a call and on the goroutine of a
 // timer: the call goes on, others are called, and it is called no more.
 func TestListenerPanics(t *testing.T) {
 	bubble(t, func(t *testing.T) {

@@ -112,7 +112,7 @@ func TestExecuteCountsOnce(t *testing.T) {
 	}
 }
 
-// TestExecuteEmits compares the events of Execute with those of Do.
+// TestExecuteEmits compares the events of Execute with the events of Do.
 func TestExecuteEmits(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var heard [2][]string

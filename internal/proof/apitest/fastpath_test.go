@@ -212,8 +212,8 @@ func TestConfiguredOnTheFastPath(t *testing.T) {
 	}
 }
 
-// A token-bucket budget counts the successes of the fast path, as it counts those of other
-// calls.
+// A token-bucket budget counts the successes of the fast path, as it counts the successes of
+// other calls.
 func TestFastPathReturnsTokens(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := guarded(t, []string{"breaker: {window: {calls: 10}, minimum: 10}", "retry: {attempts: 2, backoff: none, budget: {tokens: 20}}", "bulkhead: 2"})

@@ -379,8 +379,8 @@ func TestHedgeInShadow(t *testing.T) {
 	})
 }
 
-// TestHedgesHold has the winner and a failed attempt call Hold: the places of the winner
-// are held until they are released, those of the other attempt are not.
+// TestHedgesHold has the winner and a failed attempt call Hold: the places of the winner are
+// held until they are released, the places of the other attempt are not.
 func TestHedgesHold(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := guarded(t, []string{"bulkhead: {name: outer, concurrent: 5}", "hedge: {after: 1s}", "bulkhead: {name: inner, concurrent: 5}"})

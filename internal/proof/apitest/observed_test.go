@@ -14,7 +14,7 @@ import (
 )
 
 // TestEventsHaveTheContextOfTheCall looks for the caller's context in the events of calls on
-// every path, and for none in those of no call.
+// every path, and for none in the events of no call.
 func TestEventsHaveTheContextOfTheCall(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		set, err := sluice.Parse("test.yaml", document(

@@ -113,7 +113,7 @@ func receiver(e ast.Expr) string {
 	return ""
 }
 
-// api returns those of some names that a package of Go exports.
+// api returns which of some names a package of Go exports.
 func (f *facts) api(folder string, names ...string) string {
 	var have []string
 	for _, name := range names {
@@ -127,8 +127,8 @@ func (f *facts) api(folder string, names ...string) string {
 	return strings.Join(have, ", ")
 }
 
-// js returns those of some names that a file of js/src declares: functions, classes, methods
-// and entries of types.
+// js returns which of some names a file of js/src declares: functions, classes, methods and
+// entries of types.
 func (f *facts) js(file string, names ...string) string {
 	src, err := os.ReadFile("js/src/" + file)
 	require.NoError(f.t, err)
@@ -243,7 +243,8 @@ func (f *facts) jsAlone(name string) string {
 	return "-"
 }
 
-// settingName finds the names of settings in a step; those of attributes have a colon without a space.
+// settingName finds the names of settings in a step; names of attributes have a colon without a
+// space.
 var settingName = regexp.MustCompile(`(\w+): `)
 
 // reader returns the reader of documents of the npm package.

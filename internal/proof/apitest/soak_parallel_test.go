@@ -48,7 +48,7 @@ type parallel struct {
 
 	succeeded, failed, refused, canceled, panicked, exited atomic.Int64
 
-	crashed atomic.Pointer[crashedWith] // the first panic that is not that of an attempt
+	crashed atomic.Pointer[crashedWith] // the first panic outside an attempt
 }
 
 // crashedWith is a panic.

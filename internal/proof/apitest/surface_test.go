@@ -48,8 +48,8 @@ func TestSurface(t *testing.T) {
 	}
 }
 
-// exported returns the compiled packages by their paths, and the public ones among those of
-// the patterns.
+// exported returns the compiled packages by their paths, and the public ones among the packages
+// of the patterns.
 func exported(t *testing.T, patterns []string) (exports map[string]string, public []string) {
 	t.Helper()
 	// With -e a binding that needs a C compiler is left out on a machine without one.

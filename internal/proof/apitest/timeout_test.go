@@ -186,8 +186,8 @@ func TestSoftLimitIsToldOfOnce(t *testing.T) {
 	})
 }
 
-// TestSoftLimitOfHedgedAttempts has a soft limit between the retry and the hedge: it is that
-// of an attempt that runs or waits, never of one that is over.
+// TestSoftLimitOfHedgedAttempts has a soft limit between the retry and the hedge: it belongs to
+// an attempt that runs or waits, never to one that is over.
 func TestSoftLimitOfHedgedAttempts(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := guarded(t, []string{

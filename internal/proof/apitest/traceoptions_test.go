@@ -95,8 +95,8 @@ func TestTraceRedacts(t *testing.T) {
 	}
 }
 
-// TestTraceKeepsCosts checks that a cost is readable although the name of its attribute is
-// that of a secret, so that eval decides as the pipeline did; a value that is no cost is
+// TestTraceKeepsCosts checks that a cost is readable although the name of its attribute is the
+// name of a secret, so that eval decides as the pipeline did; a value that is no cost is
 // replaced by its hash.
 func TestTraceKeepsCosts(t *testing.T) {
 	for _, redact := range []sluice.Redact{sluice.RedactSecrets, sluice.RedactAll} {

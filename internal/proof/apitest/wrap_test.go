@@ -37,7 +37,7 @@ func TestWrap(t *testing.T) {
 	}
 }
 
-// TestWrapIsGuarded refuses wrapped functions, and those of a guard that is nil.
+// TestWrapIsGuarded refuses wrapped functions, and functions of a guard that is nil.
 func TestWrapIsGuarded(t *testing.T) {
 	p := guarded(t, []string{"limit: 1/1h"})
 	f := sluice.Wrap1(p, func(_ context.Context, n int) (int, error) { return n, nil })

@@ -90,8 +90,8 @@ func breakerConfig(kind breaker.WindowKind, count uint32, span time.Duration) br
 	}
 }
 
-// limit fuzzes a limiter with a queue, beginning with the golden states of the
-// algorithm and with those of limiters that have it.
+// limit fuzzes a limiter with a queue, beginning with the golden states of the algorithm and
+// with the golden states of limiters that have it.
 func limit(f *testing.F, a limiter.Algorithm, count uint32, period time.Duration, folder string) {
 	c := limiter.Config{Algorithm: a, Count: count, Period: period, Wait: 5 * time.Second, Queue: 3}
 	if a == limiter.TokenBucket {
@@ -137,7 +137,7 @@ func decoder[S any](f *testing.F, cell reducer.Cell[S], folders ...string) {
 	})
 }
 
-// headerSize is that of an encoded state: version, mechanism, digest.
+// headerSize is the size of the header of an encoded state: version, mechanism, digest.
 const headerSize = 6
 
 // walk takes the state through 20 random steps. After each it passes Check, and

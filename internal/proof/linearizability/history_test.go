@@ -22,8 +22,7 @@ import (
 // history.
 const unit = time.Minute
 
-// line is the clock of a history: that of a bubble, or one that its clients
-// advance.
+// line is the clock of a history: the clock of a bubble, or one that its clients advance.
 type line struct {
 	marks []clock.Mark // nil in a bubble
 	at    atomic.Int32

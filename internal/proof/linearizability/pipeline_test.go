@@ -231,8 +231,8 @@ func (i *invocation) takes(n int) uint32 {
 	return i.cost
 }
 
-// leaving are the steps of a call whose function has run: those of the kinds,
-// in reverse order. A limit keeps what ran.
+// leaving are the steps of a call whose function has run: the steps of the kinds, in reverse
+// order. A limit keeps what ran.
 func (i *invocation) leaving(o reducer.Outcome, kinds ...pipeline.Kind) (all []step) {
 	for n := len(i.p.steps) - 1; n >= 0; n-- {
 		kind := i.p.steps[n].Kind()

@@ -142,8 +142,8 @@ func (m *model) asked(w *world, r *request, o *op, s *seen, at clock.Mark) bool 
 	return s.verdict == reducer.Reject && (!s.told || s.reason == answer.Reason && o.after(answer, at, s.after))
 }
 
-// after compares the time until a caller may come again. It may count from an
-// earlier mark than that of the step, or from one that is read once more.
+// after compares the time until a caller may come again. It may count from an earlier mark than
+// the mark of the step, or from one that is read once more.
 func (o *op) after(answer reducer.Answer, at clock.Mark, got time.Duration) bool {
 	want, known := answer.RetryAfter(at)
 	switch {

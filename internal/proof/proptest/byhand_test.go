@@ -12,9 +12,8 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// byHand runs calls under a policy as a driver does, but without hidden state: the
-// calls are values, and the cells are those of a Maker. It steps through every
-// nanosecond.
+// byHand runs calls under a policy as a driver does, but without hidden state: the calls are
+// values, and a Maker makes the cells. It steps through every nanosecond.
 type byHand struct {
 	plan  *pipeline.Plan
 	cells [pipeline.MaxSteps]cell.Cell

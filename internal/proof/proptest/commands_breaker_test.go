@@ -23,7 +23,7 @@ type naiveBreaker struct {
 	openFor int64
 	opens   int    // since it was last closed, of those that outcomes caused
 	stay    int    // number of this stay
-	until   int64  // open: its end; closed: that of its ramp, 0 for none
+	until   int64  // open: its end; closed: the end of its ramp, 0 for none
 	asked   uint64 // the shares of the calls that asked in the ramp, in millionths
 	votes   []vote
 	out     []int // permits of pending probes

@@ -17,7 +17,7 @@ type naiveBulkhead struct {
 	config  bulkhead.Config
 	now     int64
 	callers uint64
-	holders []queuer // by their grants; ends is that of the lease
+	holders []queuer // by their grants; ends is the end of the lease
 	queue   []queuer // oldest first
 	all     []uint64 // all callers that have held a place
 	said    []string

@@ -70,7 +70,7 @@ func drawn(u, n *big.Int) *big.Int {
 	return product.Rsh(product, 64)
 }
 
-// delay is that of policy/REFERENCE.md#delays, in whole numbers of any size.
+// delay computes the delay of policy/REFERENCE.md#delays, in whole numbers of any size.
 func (r *naiveRetry) delay() *big.Int {
 	c := r.config.Backoff
 	base := big.NewInt(int64(c.Base))

@@ -64,7 +64,7 @@ var conditionLines = []property{
 		under("charges the limit of the others for every call", func(p *pipeline.Policy) { p.Steps[len(p.Steps)-1].When = nil })},
 }
 
-// prefixLines compare the prefixes of conditions with those of net/netip.
+// prefixLines compare the prefixes of conditions with the prefixes of net/netip.
 var prefixLines = []property{
 	{"W9", "the whole address of a call is compared with the prefixes of ip, however many of its bits are a key, IPv4 in IPv6 as IPv4", W9,
 		[]machine{{name: "condition", matches: func(prefix, value string) bool {
@@ -162,8 +162,8 @@ func W2(m machine, h history) error {
 	return agree("W2", all.said, passing.said, func(t told) bool { return alone.skip[t.call] })
 }
 
-// undisturbed compares what calls are told, and the states, with those of a run without the
-// calls that it skips.
+// undisturbed compares the answers to calls, and the states, with a run without the calls that
+// it skips.
 func undisturbed(rule string, m machine, all, alone *flow) error {
 	if err := agree(rule, all.said, alone.said, func(t told) bool {
 		if !alone.skip[t.call] && t.Kind != decision.Admit {

@@ -65,7 +65,7 @@ func reconfigured(m machine, h history, change func(c *config, w uint64)) (*chan
 	return c, steps[half:]
 }
 
-// player plays a history on a cell. The names of callers are those of a rig.
+// player plays a history on a cell. It names callers as a rig does.
 type player struct {
 	kind    family
 	cell    cell.Cell

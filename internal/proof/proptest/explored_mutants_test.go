@@ -10,8 +10,7 @@ import (
 
 // The mutants of explored cells, and how they are stepped.
 
-// crooked is a cell with one small defect. Fields that are nil are those of the
-// cell.
+// crooked is a cell with one small defect. A field that is nil leaves the method of the cell.
 type crooked[S any] struct {
 	reducer.Cell[S]
 	step   func(sound reducer.Cell[S], s *S, a reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer

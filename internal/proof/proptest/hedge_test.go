@@ -73,8 +73,8 @@ func endsWithWinner(d *drive.Driver, call decision.Handle, won uint32, ran time.
 	}
 }
 
-// H6: a hedge after a percentile starts after that of the first attempts, those that lost to
-// their hedge included. It returns how many calls had a hedge.
+// H6: a hedge after a percentile starts after the percentile of the first attempts, attempts
+// that lost to their hedge included. It returns how many calls had a hedge.
 func H6(end ender) (hedges int, wrong error) {
 	for n := range 400 * testenv.Times() {
 		random := rand.New(rand.NewPCG(testenv.Seed(), uint64(n)))

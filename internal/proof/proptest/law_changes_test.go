@@ -74,8 +74,8 @@ func G19(m machine, h history) error {
 	return r.err
 }
 
-// G20: when no place is held and no caller waits, the encoding of a bulkhead is as
-// long as that of a new one with its numbers.
+// G20: when no place is held and no caller waits, the encoding of a bulkhead is as long as the
+// encoding of a new one with its numbers.
 func G20(m machine, h history) error {
 	r, c := play(m, h)
 	seen := r.subject.Look()

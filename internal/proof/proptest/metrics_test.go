@@ -83,9 +83,9 @@ type books struct {
 	elapsed                                       time.Duration
 }
 
-// G15Metrics: the counts of Metrics for a pipeline are those of its callers: calls,
-// attempts, refusals, retries, ends, and the time that they took; and the breaker's
-// last change is its state.
+// G15Metrics: the counts of Metrics for a pipeline are the counts of its callers: calls,
+// attempts, refusals, retries, ends, and the time that they took; and the breaker's last change
+// is its state.
 func G15Metrics(m machine, h history) error {
 	clock := &clock.Virtual{}
 	w := h.word(0)

@@ -22,7 +22,7 @@ import (
 // part is not a failure: the outer call is cancelled.
 type nest struct {
 	outer, inner *flow
-	running      map[int]int // calls of the outer part by those of the inner
+	running      map[int]int // calls of the outer part by calls of the inner
 	inside       map[int]int // and the other way around
 	said         []told
 	after        time.Duration // the outer timeout, 0 for none

@@ -125,7 +125,7 @@ func R2(m machine, h history) error {
 }
 
 // R3: without jitter a delay is never shorter than the one before, up to the maximum.
-// Those of a list may be.
+// The delays of a list may be.
 func R3(m machine, h history) error {
 	c := drawBackoff(h.word(0))
 	c.Jitter, c.Share = backoff.NoJitter, reducer.Share{}

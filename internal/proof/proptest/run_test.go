@@ -24,7 +24,7 @@ func (h history) word(i int) uint64 {
 	return 0
 }
 
-// steps are the words behind those of the configuration.
+// steps are the words behind the words of the configuration.
 func (h history) steps() history { return h[min(setup, len(h)):] }
 
 // setup is how many words a configuration has.

@@ -7,10 +7,10 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// L12: a limiter with a queue and a burst of one is a leaky queue. Departures are
-// those of the recursion departure = max(arrival, departure before + interval), in
-// the order of arrival, and a caller is dropped exactly when the queue is full, or
-// when the departure would come after the maximum wait.
+// L12: a limiter with a queue and a burst of one is a leaky queue. Departures follow the
+// recursion departure = max(arrival, departure before + interval), in the order of arrival, and
+// a caller is dropped exactly when the queue is full, or when the departure would come after
+// the maximum wait.
 func L12(m machine, h history) error {
 	_, c := m.begin(h)
 	c.limit.Burst = 1

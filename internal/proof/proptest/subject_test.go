@@ -104,8 +104,8 @@ func (e *erased[S]) Look() view { return e.look(&e.state) }
 // stepper is a defect of Step: it may change the action and the result.
 type stepper func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out)
 
-// mutant is a subject with one small defect. Fields that are nil are those of
-// the machine.
+// mutant is a subject with one small defect. A field that is nil leaves the method of the
+// machine.
 type mutant struct {
 	subject
 	step    stepper

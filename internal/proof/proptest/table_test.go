@@ -90,9 +90,9 @@ func explorationLines() (all []row) {
 	return all
 }
 
-// TestInvariants checks every row on its machines and on its mutant. TestExplored,
-// which checks all rows of a machine in one walk, and TestExploredMutants check those
-// of explorations.
+// TestInvariants checks every row on its machines and on its mutant. TestExplored and
+// TestExploredMutants check the rows of explorations; TestExplored checks all rows of a machine
+// in one walk.
 func TestInvariants(t *testing.T) {
 	t.Logf("SLUICE_SEED=%d SLUICE_TIMES=%d", testenv.Seed(), testenv.Times())
 	for _, l := range table() {

@@ -11,7 +11,7 @@ describe.skipIf(!chromium)(name, () => {
     reports = await node('web', 'drive.mjs', chromium);
   });
 
-  // The page has a policy of its own beside that of the server, without wasm-unsafe-eval.
+  // The page has a policy of its own beside the policy of the server, without wasm-unsafe-eval.
   test('./js: the build, where WebAssembly is refused', () => {
     expect(reports.bare).toEqual({ report: { page: REPORT, compiles: false }, wrong: [] });
   });

@@ -20,7 +20,7 @@ export function checkNames(path: string, options: object, names: readonly string
   }
 }
 
-/** Throws where options came behind others, as those of a pipeline do. */
+/** Throws where options came behind others, as the options of a pipeline do. */
 export function checkAlone(path: string, more: unknown): void {
   // A number is the index of `map`.
   if (Object(more) === more)

@@ -40,10 +40,10 @@ export function systemClock(): Clock {
 
 const sourceOf = (setter: unknown): Performance => (setter === timer ? monotonic : performance);
 
-/** Whether the timers of a clock are those of the runtime, which a test may replace. */
+/** Whether the timers of a clock are the runtime's. A test may replace these. */
 export const hasSystemTimers = (clock: Clock): boolean => clock.setTimeout === later;
 
-/** The wall time of a clock in milliseconds since 1970: that of the runtime, where it has none of its own. */
+/** The wall time of a clock in milliseconds since 1970: the wall time of the runtime, where the clock has none of its own. */
 export const wallOf = (clock: Clock): number => (clock.wall ? clock.wall() : Date.now());
 
 /** The clock of all objects that name no other. */

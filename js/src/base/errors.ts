@@ -44,7 +44,8 @@ export class PolicyError extends Error {
     readonly problems: readonly Problem[] = [problem(message)],
   ) {
     super(message);
-    // The caller's own line is behind those of this package. A class that names itself gets another name in the build.
+    // The caller's own line is behind the lines of this package. A class that names itself gets another name in the
+    // build.
     const type = new.target;
     withStack(FRAMES, () => V8.captureStackTrace?.(this, type));
   }

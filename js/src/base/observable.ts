@@ -10,9 +10,9 @@ export abstract class Observable {
   abstract readonly emitter: Emitter;
 
   /**
-   * Adds a listener for all decisions or those of one kind. It is called synchronously
-   * while the decision is made. What it throws or rejects with does not affect others;
-   * the first error of each listener is printed. Returns a function that removes it.
+   * Adds a listener for all decisions or the decisions of one kind. It is called synchronously while the decision is
+   * made. What it throws or rejects with does not affect others; the first error of each listener is printed. Returns a
+   * function that removes it.
    */
   on(listener: Listener): () => void;
   on(kind: Decision['kind'], listener: Listener): () => void;

@@ -1,4 +1,4 @@
-/** Addresses whose first bits are the same. One of IPv4 is that of IPv6 to which it is mapped. */
+/** Addresses whose first bits are the same. A prefix of IPv4 is the prefix of IPv6 to which it is mapped. */
 export interface Prefix {
   /** The eight groups of the address. */
   readonly groups: readonly number[];

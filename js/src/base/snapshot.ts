@@ -9,7 +9,7 @@ export interface Snapshot {
   readonly wall: number;
   /** Time of the clock when it was taken, in milliseconds. */
   readonly at: number;
-  /** States by the names of steps, in base64; those of keyed steps by their keys. */
+  /** States by the names of steps, in base64; the states of keyed steps by their keys. */
   readonly steps: { readonly [step: string]: string | { readonly [key: string]: string } };
 }
 

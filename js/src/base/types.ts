@@ -26,7 +26,7 @@ export type BreakerState = (typeof MODES)[number];
 /** A refusal, as a value. */
 export interface Rejection {
   readonly ok: false;
-  /** The step that refused: its name, or that of the mechanism. */
+  /** The step that refused: its name, or the name of the mechanism. */
   readonly step: string;
   /** Why; `timeout` where a timeout step cut the call. */
   readonly reason: Reason;
@@ -103,7 +103,7 @@ export interface Decision {
   readonly dropped?: number;
   /** Of an `end`, how long the call took, in milliseconds. */
   readonly duration?: number;
-  /** What the attempt threw, of a `retry`, a `failed` and an `end`; that of a cut for a timeout. */
+  /** What the attempt threw, of a `retry`, a `failed` and an `end`; the error of a cut for a timeout. */
   readonly error?: unknown;
   /** The new state of a circuit breaker. */
   readonly state?: BreakerState;
@@ -184,9 +184,8 @@ export interface Clock {
 }
 
 /**
- * Whose memory an object uses. `shared`: that of all objects that name no other. `own`:
- * an instance of the module for this object alone, which no other one can fill; with
- * a limit in bytes, 4 MiB to 512 MiB (default 256 MiB).
+ * Whose memory an object uses. `shared`: the memory of all objects that name no other. `own`: an instance of the module
+ * for this object alone, which no other one can fill; with a limit in bytes, 4 MiB to 512 MiB (default 256 MiB).
  */
 export type InstanceOption = 'shared' | 'own' | { readonly limit: number };
 
@@ -200,7 +199,7 @@ export interface CommonOptions {
   clock?: Clock | undefined;
   /** Gives a `RejectedError` a stack, which takes some microseconds. Default false. */
   stack?: boolean | undefined;
-  /** Whose memory it uses. Default `shared`: that of all objects that name no other. */
+  /** Whose memory it uses. Default `shared`: the memory of all objects that name no other. */
   instance?: InstanceOption | undefined;
 }
 
@@ -229,9 +228,10 @@ export interface EndedAttempt {
 export interface DelayReader {
   /**
    * Returns the least delay before the next attempt in milliseconds, after an attempt that failed or was throttled. The next one
-   * starts after the longest of this delay, that of the `backoff`, and the retry delay of the result; a deadline that it
-   * reaches ends the call, and a result that asks for no further attempt is not overruled. Negative values, NaN and what is
-   * no number count as 0, as does a function that throws; what is no number and an error are printed once. Where a timeout of the policy cut the attempt it is not asked. Default: none.
+   * starts after the longest of this delay, the delay of the `backoff`, and the retry delay of the result; a deadline
+   * that it reaches ends the call, and a result that asks for no further attempt is not overruled. Negative values, NaN
+   * and what is no number count as 0, as does a function that throws; what is no number and an error are printed once.
+   * Where a timeout of the policy cut the attempt it is not asked. Default: none.
    */
   delay?: ((ended: EndedAttempt) => number) | undefined;
 }

@@ -47,7 +47,7 @@ export function useGuests(by: Guests): void {
 /** The longest time that a timer of JavaScript can have. */
 const LONGEST = 2 ** 31 - 1;
 
-// Those of the runtime, unless fake timers are there when this module is loaded.
+// The timers of the runtime, unless fake timers are there when this module is loaded.
 const { setTimeout: realSet, clearTimeout: realClear } = globalThis;
 
 /** How long a timer that is set for now may take, in milliseconds. */
@@ -76,7 +76,7 @@ export class Wakes {
   /** A check follows. */
   private checks = false;
 
-  /** Whose timer it is: that of fake timers is dropped with them. Undefined where the clock has timers of its own. */
+  /** Whose timer it is: a timer of fake timers is dropped with them. Undefined where the clock has timers of its own. */
   private setter: unknown;
 
   /** `soon` calls back with the next turn of the loop; with it a timer for which no caller waits may hold the process so long. */

@@ -19,7 +19,7 @@ export class KeyedCircuitBreaker extends KeyedCells {
     this.change(options);
   }
 
-  /** The state of a key; that of a new breaker where it has none. */
+  /** The state of a key; the state of a new breaker where it has none. */
   state(key: string): BreakerState {
     return this.cells.state(key);
   }

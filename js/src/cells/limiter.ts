@@ -24,7 +24,7 @@ import type { Alone } from '../reader/alone.js';
 import { Cell } from './cell.js';
 import type { Held } from './held.js';
 
-/** Settings of a rate limiter: those of a limit, without what belongs to the steps of a policy. */
+/** Settings of a rate limiter: the settings of a limit, without what belongs to the steps of a policy. */
 export interface RateLimiterOptions
   extends CommonOptions,
     Omit<LimitSettings, 'class' | 'rates' | 'cost' | 'charge' | 'settle_max' | 'counts'> {}

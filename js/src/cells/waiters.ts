@@ -57,7 +57,7 @@ export class Waiters<P> {
     return this.list[number];
   }
 
-  /** Adds a waiter, whose number is that of `next()`. */
+  /** Adds a waiter, whose number is the result of `next()`. */
   add(waiter: Waiter<P>): void {
     this.unused.pop();
     this.list[waiter.number] = waiter;

@@ -14,13 +14,13 @@ function valuesOf(): number[] {
 const SINGLES = 88;
 
 /**
- * The bytes of a text. An error where their number or their FNV-1a is not that of the build: a module from a
- * text that was changed would be another program.
+ * The bytes of a text. An error where their number or their FNV-1a differs from the build: a module from a text that
+ * was changed would be another program.
  */
 export function bytesOf(text: string, size: number, digest: number): Uint8Array<ArrayBuffer> {
   const values = valuesOf();
   const codes = new TextEncoder().encode(text);
-  /** The bytes by their values: those of one character, then those of two. */
+  /** The bytes by their values: the bytes of one character, then the bytes of two. */
   const ordered: number[] = [];
   const pairs: number[] = [];
   for (let byte = 0; byte < 256; byte++) {

@@ -21,6 +21,6 @@ function epochOf(clock: Clock): bigint {
   return present < 0n ? 0n : present;
 }
 
-/** A step whose windows of the calendar are those of the wall time of a clock. */
+/** A step whose windows of the calendar follow the wall time of a clock. */
 export const dated = (step: Step, clock: Clock | undefined): Step =>
   step.dated && clock ? { ...step, values: [...step.values.slice(0, -1), epochOf(clock)] } : step;

@@ -19,7 +19,7 @@ const BUCKET: Alone = {
   readers: {},
 };
 
-/** Settings of a token bucket, as those of a rate limiter. */
+/** Settings of a token bucket, as a rate limiter has them. */
 export type TokenBucketOptions = Omit<RateLimiterOptions, NeedsMore>;
 
 /** What needs the rate limiters of `@sluice/core/limiter`. */
@@ -43,7 +43,7 @@ export interface TokenBucketFactory {
   keyed(options: KeyedTokenBucketOptions | Rate): KeyedRateLimiter;
 }
 
-/** Makes rate limiters. They decide as those of `@sluice/core/limiter` do. */
+/** Makes rate limiters. They decide as the rate limiters of `@sluice/core/limiter` do. */
 export const rateLimiter: TokenBucketFactory = /* @__PURE__ */ Object.assign(
   (options: TokenBucketOptions | Rate, more?: unknown) => {
     checkAlone('rateLimiter', more);

@@ -14,7 +14,7 @@ declare global {
   }
 }
 
-/** What a module exports. Those of one mechanism lack some. */
+/** What a module exports. Modules of one mechanism lack some. */
 export interface Exports {
   readonly memory: WebAssembly.Memory;
   _initialize(): void;
@@ -209,7 +209,7 @@ export const FLAG_HELD = 16;
 export const STEP_DEADLINE = 254;
 /** The index of the step of a decision that the policy denies the call. */
 export const STEP_DENIED = 253;
-/** The bits of the slot DECIDES above those of the steps. */
+/** The bits of the slot DECIDES above the bits of the steps. */
 export const CONDITIONS_HOLD = 65536;
 export const CONDITIONS_DENIED = 131072;
 export const CONDITIONS_ALLOWED = 262144;

@@ -23,7 +23,7 @@ export interface FetchOptions {
   clock?: Clock | undefined;
   /** Gives a `RejectedError` a stack, which takes some microseconds. Default false. */
   stack?: boolean | undefined;
-  /** Whose memory it uses. Default `shared`: that of all objects that name no other. */
+  /** Whose memory it uses. Default `shared`: the memory of all objects that name no other. */
   instance?: InstanceOption | undefined;
   /** The value of `per: key` for a request. Default: empty. */
   key?: ((input: string | URL | Request, init?: RequestInit) => string) | undefined;
@@ -107,7 +107,7 @@ export function resilientFetch(policy: Pipeline | Source, options: FetchOptions 
       may(rules.methods) ? rules.hooks : rules.once,
     ) as Promise<Response>;
   };
-  // Errors of `key` and of wrong arguments reject, as those of fetch.
+  // Errors of `key` and of wrong arguments reject, as errors of fetch do.
   const run = (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
     try {
       return begin(input, init);

@@ -49,7 +49,7 @@ export class Call {
   generation = 0;
   /** When it began, in milliseconds of the clock. */
   began = 0;
-  /** The steps at which its attempts wait, that of injected latency included. */
+  /** The steps at which its attempts wait, the step of injected latency included. */
   queues: Map<number, number> | undefined = undefined;
   /** Where each request has a timer of its own. */
   guest: Guest | undefined = undefined;

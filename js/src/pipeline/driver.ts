@@ -466,7 +466,7 @@ export class Driver implements Runner, Wake {
     this.rest();
   }
 
-  // A slot may be that of a call which ends before the one that begins there.
+  // A slot may belong to a call which ends before the one that begins there.
   private callOf(records: Int32Array, i: number, begun: Call | undefined): Call | undefined {
     const slot = records[i + RECORD_SLOT / 4] as number;
     const generation = records[i + RECORD_GENERATION / 4] as number;

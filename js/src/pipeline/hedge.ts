@@ -12,9 +12,9 @@ export interface Hedge
 }
 
 /**
- * A hedge: where an attempt takes long, another one starts beside it, and the first good result is
- * that of the call. The function learns its number from `attempt`, and by `hedge` whether it is
- * an additional one; an `end` says which one `won`. Throws `PolicyError` for wrong options.
+ * A hedge: where an attempt takes long, another one starts beside it, and the first good result is the result of the
+ * call. The function learns its number from `attempt`, and by `hedge` whether it is an additional one; an `end` says
+ * which one `won`. Throws `PolicyError` for wrong options.
  *
  * @example
  * const search = hedge({ after: 'p95', budget: '10%' });

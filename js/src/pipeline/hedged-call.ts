@@ -114,7 +114,7 @@ export class HedgedCall extends Call {
     this.value = value;
   }
 
-  /** The round is over: its result is that of the attempt that ended it, unless that one was cut. */
+  /** The round is over: its result is the result of the attempt that ended it, unless that attempt was cut. */
   private close(): void {
     for (const ended of this.tries.values()) {
       if (!ended.over) continue;

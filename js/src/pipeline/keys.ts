@@ -53,7 +53,7 @@ export class Keys {
     return [...this.numbers];
   }
 
-  /** The number of a value; that of no cell where it has none. */
+  /** The number of a value; the number of no cell where it has none. */
   find(value: string): number {
     return this.numbers.get(value) ?? MAX_KEY;
   }

@@ -51,7 +51,7 @@ export function numberOf(
 
 const isNumber = (found: unknown): boolean => typeof found === 'number';
 
-/** The delay of a retry in milliseconds: what the result asks for, or that of a function of the user where it is longer. */
+/** The delay of a retry in milliseconds: what the result asks for, or the delay of a function of the user where it is longer. */
 export function delayAfter(
   delay: DelayReader['delay'],
   after: number,

@@ -36,7 +36,7 @@ export interface PipelineOptions extends ResultHooks {
   name?: string | undefined;
   /** The clock. Default: the monotonic clock of the runtime. */
   clock?: Clock | undefined;
-  /** Whose memory it uses. Default `shared`: that of all objects that name no other. */
+  /** Whose memory it uses. Default `shared`: the memory of all objects that name no other. */
   instance?: InstanceOption | undefined;
   /** Records its calls: what `trace` of `@sluice/core/trace` made. Default: none. */
   trace?: Tracer | undefined;
@@ -56,7 +56,7 @@ const NAMES = [
   'trace',
 ];
 
-/** The hooks among options, as an object whose shape is that of all others: calls read it. */
+/** The hooks among options, as an object of the same shape as all others: calls read it. */
 export const hooksOf = ({ outcome, retryAfter, delay, fallback, discard, stack }: ResultHooks): Hooks => ({
   outcome,
   retryAfter,

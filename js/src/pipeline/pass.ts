@@ -51,7 +51,7 @@ export class PipelinePass {
     return (error) => this.#call.conclude(this.#given, OUTCOME_FAIL, error);
   }
 
-  /** The dependency refused by a limit of its own. The error is as that of `failure`. */
+  /** The dependency refused by a limit of its own. The error is as for `failure`. */
   get throttle(): (error?: unknown) => void {
     return (error) => this.#call.conclude(this.#given, OUTCOME_THROTTLE, error);
   }

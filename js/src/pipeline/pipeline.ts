@@ -225,7 +225,7 @@ export class Pipeline extends Observable {
   }
 
   /**
-   * Replaces the settings of a mechanism alone; `given` are those of the user.
+   * Replaces the settings of a mechanism alone; `given` are the settings of the user.
    * @internal
    */
   configureAlone(options: unknown, given: unknown): void {

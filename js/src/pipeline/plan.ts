@@ -87,8 +87,8 @@ export interface Text {
 
 /**
  * Reads a source. The plan is compiled when it is asked for. `alone` is a mechanism that is the only step; `keyed` says
- * whether it has a cell for each key. Windows of the calendar are those of the wall time of the clock; without one its 0
- * is 1970. `covers` says that the program has a fallback, as if the policy had one.
+ * whether it has a cell for each key. Windows of the calendar follow the wall time of the clock; without one its 0 is
+ * 1970. `covers` says that the program has a fallback, as if the policy had one.
  */
 export function readSource(
   engine: Engine,

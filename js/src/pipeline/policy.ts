@@ -85,7 +85,7 @@ export interface Use {
   mechanism: string;
   /** Unique in the policy. Default: the name of the mechanism. */
   name?: string | undefined;
-  /** Decides and enforces nothing. Default: that of the mechanism, which is false. */
+  /** Decides and enforces nothing. Default: the default of the mechanism, which is false. */
   shadow?: boolean | undefined;
   /** For people. It changes no decision. */
   description?: string | undefined;
@@ -97,7 +97,7 @@ export type PlainStep = Exclude<Step, { use: unknown }>;
 /** What an answer of HTTP means: statuses, hundreds of them, errors of the network. */
 export type HttpClass = readonly (number | `${1 | 2 | 3 | 4 | 5}xx` | 'connect' | 'reset' | 'timeout')[];
 
-/** The parts of a type, each of which may be left out; of a union, those of each of its types. */
+/** The parts of a type, each of which may be left out; of a union, the parts of each of its types. */
 type PartOf<V> = V extends object ? Partial<V> : V;
 
 /** A step whose settings may be incomplete. */
@@ -113,7 +113,7 @@ type Without<K extends string> = { [N in K]?: undefined };
 interface PolicyParts {
   /** The calls that pass without any step. Default: none. */
   allow?: Condition | undefined;
-  /** The calls that are refused at once, those of `allow` included, with the reason `denied`. Default: none. */
+  /** The calls that are refused at once, calls of `allow` included, with the reason `denied`. Default: none. */
   deny?: Condition | undefined;
   /** For people. It changes no decision. */
   description?: string | undefined;
@@ -219,8 +219,8 @@ export interface Sections {
 }
 
 /**
- * A document or a policy whose types are as wide as those of an `import` of JSON: its version is any number, or its steps
- * are a list of any length. What is written in code has narrower types, and is checked.
+ * A document or a policy whose types are as wide as the types of an `import` of JSON: its version is any number, or its
+ * steps are a list of any length. What is written in code has narrower types, and is checked.
  */
 export type Imported<D> = D extends { readonly version: infer V }
   ? number extends V

@@ -43,7 +43,7 @@ class Warning implements Wake {
 /** Tells the soft limits of the timeouts that a call has passed. It decides nothing. */
 export class Softs {
   private warnings: Warning[] = [];
-  /** By attempts below a hedge, the first step that they have not passed; that of the round as attempt 0. */
+  /** By attempts below a hedge, the first step that they have not passed; the step of the round as attempt 0. */
   private readonly reached = new Map([[0, 0]]);
   /** The attempts that run or wait, and the one that set out last, 0 for none. */
   private readonly live = new Set<number>();

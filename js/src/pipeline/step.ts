@@ -139,7 +139,7 @@ export class PipelineStep {
     }
   }
 
-  /** Ends the block of a key, also that of a limit which it has exceeded. Returns false where it is not blocked. */
+  /** Ends the block of a key, also the block of a limit which it has exceeded. Returns false where it is not blocked. */
   unblock(key: string): boolean {
     const ended = this.bar(key, NONE);
     const lifts = this.mechanism === 'limit' && this.ask(key, ACTION_TRANSITION).verdict > 0;

@@ -15,9 +15,9 @@ export interface Wrapped {
 
 /**
  * Puts mechanisms around each other, outermost first, so that several pipelines share one of
- * them: its limit, its places or its state is that of all. The function gets the signal of the innermost
- * one and the greatest number of an attempt. A refusal by an inner one is `throttle` for the outer
- * ones: a retry waits for its `retryAfter`, and no breaker counts it.
+ * them: they have one limit, one number of places or one state together. The function gets the signal of the innermost
+ * one and the greatest number of an attempt. A refusal by an inner one is `throttle` for the outer ones: a retry waits
+ * for its `retryAfter`, and no breaker counts it.
  *
  * @example
  * const vendor = circuitBreaker(); // one for all that call it

@@ -39,7 +39,7 @@ const RETRIES: Form = {
   mostIs: '1m',
 };
 const OPENINGS: Form = { ...RETRIES, least: 1 };
-/** Those of a block, which are not random. */
+/** The forms of a block, which are not random. */
 const BLOCKS: Form = {
   kinds: KINDS.slice(1).filter((kind) => kind !== 'decorrelated'),
   allowed:

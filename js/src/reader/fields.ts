@@ -29,7 +29,7 @@ export class Fields {
     }
   }
 
-  /** These entries with another one in place of that of its name. */
+  /** These entries with another one in place of the entry of its name. */
   with(name: string, entry: Node): Fields {
     const found = new Map(this.found).set(name, entry);
     return Object.assign(Object.create(Fields.prototype) as object, this, { found }) as unknown as Fields;

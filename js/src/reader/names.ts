@@ -70,7 +70,7 @@ export function nearName(name: string): string {
   return near.length <= LONGEST_NAME && validName(near) ? near : '';
 }
 
-/** The names of a policy. Those of changes are not in a plain one. */
+/** The names of a policy. The names of changes are not in a plain one. */
 export const POLICY_NAMES = [
   'steps',
   'pass',

@@ -31,7 +31,7 @@ const bad = (n: Node): Node => copy(n, [], { kind: BAD });
 /** How many nodes a node is, with all in it. */
 const size = (n: Node): number => n.items.reduce((count, item) => count + size(item), 1);
 
-/** The settings of a mechanism as a map, that of a short form included; undefined for what is neither. */
+/** The settings of a mechanism as a map, also of a short form; undefined for what is neither. */
 export function settingsOf(entry: Node, mechanism = mechanismOf(entry.key) as Mechanism): Node | undefined {
   if (entry.kind === MAP) return entry;
   const short =
@@ -47,7 +47,7 @@ export function settingsOf(entry: Node, mechanism = mechanismOf(entry.key) as Me
   return copy(entry, [value], { kind: MAP });
 }
 
-/** The settings of a mechanism with those of another node for what they leave out. */
+/** The settings of a mechanism, with the settings of another node for what they leave out. */
 function merge(below: Node, own: Node): Node | undefined {
   const from = settingsOf(below);
   const to = settingsOf(own);
@@ -62,14 +62,14 @@ interface Placed {
   changed: boolean;
 }
 
-/** The node that has the name of a step: that of a shared mechanism where it uses one. */
+/** The node that has the name of a step: the node of a shared mechanism where it uses one. */
 function nameIn(entry: Node | undefined): Node | undefined {
   const name = entry && entryOf(entry, 'name');
   if (name || entry?.key !== USE) return name;
   return entry.kind === MAP ? entryOf(entry, 'mechanism') : entry;
 }
 
-/** The name that a step states, or that of the shared mechanism which it uses, empty for none. */
+/** The name that a step states, or the name of the shared mechanism which it uses, empty for none. */
 function nameOf(item: Node): string {
   const name = nameIn(stepEntry(item));
   return name?.kind === TEXT ? name.text : '';
@@ -308,7 +308,7 @@ class Extension {
     if (n.items.length <= MAX_STEPS) for (const item of n.items) by.call(this, item);
   }
 
-  /** Puts the settings of a step in place of those of the step of its name. */
+  /** Puts the settings of a step in place of the settings of the step of its name. */
   change(item: Node): void {
     const { problems } = this.resolver;
     const own = stepEntry(item);

@@ -27,7 +27,7 @@ interface Given {
   whole: boolean;
 }
 
-/** Reads the settings of one step. Names of parts have that of the whole and a dot in front, as in `slow.over`. */
+/** Reads the settings of one step. Names of parts have the name of the whole and a dot in front, as in `slow.over`. */
 export class Settings {
   /** The map of settings; undefined for a short form. */
   fields: Fields | undefined;
@@ -154,7 +154,7 @@ export class Settings {
     return this.get(name)[0] ?? 0;
   }
 
-  /** Whether its windows are those of the calendar: the last value is then the wall time of mark 0. */
+  /** Whether it has windows of the calendar: the last value is then the wall time of mark 0. */
   dated(): boolean {
     return this.mechanism.row.settings.some(({ name, type }) => type === 'zone' && this.first(name) !== 0);
   }

@@ -7,8 +7,8 @@ import type { Problems } from './problems.js';
 const MAX_LISTED = 8;
 
 /**
- * Reports a name that is that of no policy; the names of a document are known. The word `alone` is allowed
- * as well; `allowed` is the whole text where no names are listed.
+ * Reports a name that no policy has; the names of a document are known. The word `alone` is allowed as well; `allowed`
+ * is the whole text where no names are listed.
  */
 export function unknownPolicy(
   problems: Problems,

@@ -139,7 +139,7 @@ export function withoutUses(problems: Problems, items: readonly Node[]): Node[] 
   });
 }
 
-/** The settings of a mechanism with those of a place, which has a name. */
+/** The settings of a mechanism with the settings of a place, which has a name. */
 function placed(place: Node, settings: Node, name: string): Node[] {
   const own = place.items.filter(({ key }) => key !== 'mechanism');
   const rest = settings.items.filter(({ key }) => own.every((one) => one.key !== key));

@@ -95,7 +95,7 @@ export const isFinal = (reason: string): boolean => reason === 'denied' || reaso
 
 /**
  * The answer to a refusal: 429 where a limit refused, 403 where the policy denies, 400 or what `missing` says where a
- * request lacks its key, 503 for all else. `limits` are those of the policy.
+ * request lacks its key, 503 for all else. `limits` are the limits of the policy.
  */
 export function rejection(refused: Rejection, limits: readonly Quota[], missing = 'deny'): Answer {
   const { step, reason, retryAfter } = refused;

@@ -70,7 +70,7 @@ const read = (request: Request): Incoming => ({
 
 const answerOf = ({ status, headers, body }: Answer): Response => new Response(body, { status, headers });
 
-/** An answer with further headers. Those of an answer that fetch or redirect() made cannot be changed. */
+/** An answer with further headers. The fields of an answer that fetch or redirect() made cannot be changed. */
 function withFields(response: Response, fields: { [name: string]: string }): Response {
   const all = Object.entries(fields);
   if (!all.length) return response;

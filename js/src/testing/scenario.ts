@@ -78,7 +78,7 @@ export interface ScenarioService {
   faults?: readonly Fault[];
 }
 
-/** A scenario, as `sluice simulate` reads it. The settings are those of `sim/REFERENCE.md` in the repository. */
+/** A scenario, as `sluice simulate` reads it. `sim/REFERENCE.md` in the repository describes the settings. */
 export interface Scenario {
   version: 1;
   $schema?: string;

@@ -209,7 +209,7 @@ export class Pipe implements Recording {
         sample: 1,
         redact: log.redact,
       };
-      // The digest is that of these bytes.
+      // The digest is the digest of these bytes.
       log.head(`${JSON.stringify(header).slice(0, -1)},"body":${body}}\n`);
     }
     return handle;

@@ -26,10 +26,10 @@ func limits() map[string]string {
 	return list
 }
 
-// TestLimitsAcrossWorkers has requests on all workers at once, in an order of a seed: those
-// of one mark get what one limit of the core gives as many requests, and the refused ones
-// the same time to come back. A request of two limits is one step at each, so those come
-// one after another.
+// TestLimitsAcrossWorkers has requests on all workers at once, in an order of a seed: the
+// requests of one mark get what one limit of the core gives as many requests, and the refused
+// ones the same time to come back. A request of two limits is one step at each, so such
+// requests come one after another.
 func TestLimitsAcrossWorkers(t *testing.T) {
 	t.Parallel()
 	for name, list := range limits() {

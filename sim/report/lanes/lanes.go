@@ -68,7 +68,7 @@ type Lane struct {
 // Role says what a series shows, for its colour and its line.
 type Role string
 
-// The roles of series. Those of a stack are "reason0" to "reason5".
+// The roles of series. The roles of a stack are "reason0" to "reason5".
 const (
 	Offered  Role = "offered"
 	Good     Role = "good"

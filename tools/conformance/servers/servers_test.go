@@ -60,8 +60,8 @@ func post(headers, body string) string {
 	return "POST / HTTP/1.1\r\nHost: x\r\n" + headers + "\r\n" + body
 }
 
-// TestHoles sends each hole what it is for: the answers come to one client after another,
-// the last of which gets that of a request which it did not send. Without the fields that
+// TestHoles sends each hole what it is for: the answers come to one client after another, and
+// the last client gets the answer to a request that it did not send. Without the fields that
 // make the hole all answers are 200.
 func TestHoles(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -26,7 +26,7 @@ func (r *result) healthy(o options) func(got) bool {
 	return func(g got) bool { return g.at < brown-time.Second || g.at > healthy+recovery }
 }
 
-// refusals are those of both crowds.
+// refusals are the refusals of both crowds.
 func (r *result) refusals() times {
 	all := append(r.honest.which(refused), r.limited.which(refused)...)
 	slices.Sort(all)

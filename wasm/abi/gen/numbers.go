@@ -92,7 +92,7 @@ func bits() []constant {
 		{"FLAG_HELD", abi.Held, ""},
 		{"STEP_DEADLINE", abi.Deadline, "The index of the step of a decision by the deadline of the call."},
 		{"STEP_DENIED", abi.Denied, "The index of the step of a decision that the policy denies the call."},
-		{"CONDITIONS_HOLD", abi.ConditionsHold, "The bits of the slot DECIDES above those of the steps."},
+		{"CONDITIONS_HOLD", abi.ConditionsHold, "The bits of the slot DECIDES above the bits of the steps."},
 		{"CONDITIONS_DENIED", abi.ConditionsDenied, ""},
 		{"CONDITIONS_ALLOWED", abi.ConditionsAllowed, ""},
 		{"STEP_NONE", abi.NoStep, "The index of the step of a decision that no step makes."},

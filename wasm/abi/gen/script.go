@@ -150,7 +150,7 @@ declare global {
   }
 }
 
-/** What a module exports. Those of one mechanism lack some. */
+/** What a module exports. Modules of one mechanism lack some. */
 export interface Exports {
   readonly memory: WebAssembly.Memory;
   _initialize(): void;
@@ -214,8 +214,8 @@ func writeConstant(b *bytes.Buffer, c constant) {
 	fmt.Fprintf(b, "export const %s = %d;\n", c.name, c.value)
 }
 
-// writeSlots writes where the slots are: an index of a view of them as words of
-// 32 bits, of those of the type f64 as floats of 64 bits.
+// writeSlots writes where the slots are: an index of a view of them as words of 32 bits, of
+// slots of the type f64 as floats of 64 bits.
 func writeSlots(b *bytes.Buffer) {
 	slots := reflect.TypeFor[abi.Slots]()
 	for _, of := range []struct {

@@ -2,11 +2,11 @@
 // three kinds of callers.
 //
 // Three services of the same kind get the same calls at the same time. The callers
-// of the first repeat a failed attempt at once. Those of the second have what
-// people write by hand: timeouts, backoff with jitter and a budget of retries.
-// Those of the third go through a policy. Everything that is shown is measured.
-// Run measures, Simulate tells the same story in virtual time, Plain and Live show it
-// while it runs, Table and Page afterwards.
+// of the first repeat a failed attempt at once. The callers of the second have what people
+// write by hand: timeouts, backoff with jitter and a budget of retries. The callers of the
+// third go through a policy. Everything that is shown is measured. Run measures, Simulate runs
+// the same story in virtual time, Plain and Live show it while it runs, Table and Page
+// afterwards.
 package demo
 
 import (

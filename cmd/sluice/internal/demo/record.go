@@ -57,7 +57,7 @@ type Log struct {
 	Gauges   []Gauge
 	Changes  []Change
 	Served   int             // requests that a worker took up
-	Wasted   int             // those of them whose caller had left before the answer
+	Wasted   int             // served requests whose caller had left before the answer
 	Late     []time.Duration // of each call, after its time
 }
 

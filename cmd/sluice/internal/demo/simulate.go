@@ -46,7 +46,7 @@ services:
       - {at: %s, for: %s, slow: %d}
 `
 
-// Document returns the scenario of a side in YAML, for sluice simulate. That of With
+// Document returns the scenario of a side in YAML, for sluice simulate. The scenario of With
 // has the policy of the callers by hand in place of the real one.
 func (s Scenario) Document(side Side) string {
 	percentage := func(x float64) string { return fmt.Sprintf("%g%%", 100*x) }

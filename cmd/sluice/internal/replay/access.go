@@ -25,7 +25,7 @@ import (
 type request struct {
 	at      time.Time
 	coarse  bool // the time is a whole second
-	atEnd   bool // the time is usually that of the end
+	atEnd   bool // the time is usually the time of the end
 	took    time.Duration
 	status  int
 	method  string

@@ -33,7 +33,7 @@ type clientConn struct {
 	address *byte         // to which the server reads ahead, nil until it is known
 	learns  bool          // only the server reads from the connection, and only ahead
 	quick   bool          // such reads return at once
-	skipped bool          // that of the present request did
+	skipped bool          // the read ahead of the present request returned at once
 	watched chan struct{} // closed when the watch of the client is over, nil for none
 	ahead   [1]byte       // what the watch has read
 	kept    atomic.Bool   // ahead is not handed over

@@ -62,8 +62,8 @@ func (s *Server) note(e sluice.Event) {
 	}
 }
 
-// changed logs the change of a breaker. Those of keys, which clients may choose, are
-// logged at most once a second.
+// changed logs the change of a breaker. Changes of keys are logged at most once a second,
+// because clients may choose keys.
 func (s *Server) changed(e sluice.Event) {
 	attrs := []any{"policy", e.Policy, "step", e.Step, "state", e.Mode.String()}
 	if e.Key != "" {

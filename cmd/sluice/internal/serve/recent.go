@@ -24,8 +24,8 @@ const (
 	mostBreakers = 1000
 )
 
-// notable are the kinds that concern more than one request. Their events are kept; those
-// of requests are not, there may be a hundred thousand a second.
+// notable are the kinds that concern more than one request. Their events are kept. Events of
+// requests are not: there may be a hundred thousand a second.
 var notable = []sluice.EventKind{
 	sluice.EventChange, sluice.EventManual, sluice.EventFull, sluice.EventAdded, sluice.EventReplaced, sluice.EventRemoved,
 }

@@ -16,6 +16,6 @@ const cut = await timeout('20ms')
   .execute(() => new Promise(() => {}))
   .catch((error) => error instanceof TimeoutError);
 
-// The timer that this leaves is that of no caller.
+// The timer that this leaves belongs to no caller.
 await pipeline([{ timeout: '1h' }]).execute(() => 1);
 console.log(JSON.stringify({ ...verdict, status, cut }));

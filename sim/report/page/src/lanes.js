@@ -130,7 +130,7 @@ export class Lanes {
     plot.setCursor(this.part === null ? { left: -10, top: -10 } : { left: plot.valToPos(this.#time.centre[this.part], "x"), top: 10 });
   }
 
-  /** Moves all cursors to where the pointer is, or that of its plot back where they are fixed. */
+  /** Moves all cursors to where the pointer is, or the cursor of its plot back where they are fixed. */
   #follow(plot) {
     if (this.#busy) return;
     if (!this.pinned) {

@@ -69,7 +69,7 @@ describe('the page', { skip, timeout: 120_000 }, () => {
   const cursors = () =>
     page.locator('.u-cursor-x').evaluateAll((all) => all.map((one) => new DOMMatrix(getComputedStyle(one).transform).e));
 
-  /** Requires that the values, the cursors and the log are those of a part. */
+  /** Requires that the values, the cursors and the log show a part. */
   async function requirePart(part) {
     const written = (await values('calls')).map((text) => Number.parseFloat(text.replaceAll(',', '')));
     lane('calls').series.forEach((one, i) => {

@@ -1,7 +1,7 @@
 //go:build tinygo
 
-// Package base exports what every module has. Its exports, like those of the packages beside
-// it, are the ones of ABI.md.
+// Package base exports what every module has. ABI.md describes its exports, and the exports of
+// the packages beside it.
 package base
 
 import (

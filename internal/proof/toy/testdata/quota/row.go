@@ -10,7 +10,7 @@ import (
 // Kind returns mechanism.Quota.
 func (Config) Kind() mechanism.Kind { return mechanism.Quota }
 
-// Traits are those of the mechanism.
+// Traits are the traits of the mechanism.
 const Traits = mechanism.Asks | mechanism.Keyed
 
 // Row says what the mechanism is.
