@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/sluice-go/sluice/internal/runner"
 	"runtime"
 	"runtime/debug"
 	"sync"
+
+	"github.com/sluice-go/sluice/internal/runner"
 )
 
 // DefaultConcurrent is how many items or jobs run at once where a configuration has no

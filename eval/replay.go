@@ -51,7 +51,8 @@ func (d *Difference) Error() string {
 // policies, up to the first that differs. The steps of some cells are enough. The error is a
 // LineError: its cause is a *Difference, or says why a line is no step of the policies; or it is the error of a
 // policy or of the reader. Cells that a configure of the log changed differ from then on, because
-// the steps do not have the policy.
+// the steps do not have the policy. Neither do they say which key was evicted: a cell whose step differs begins anew
+// where that agrees, so that steps of a policy whose `keys` were all taken may differ for that reason.
 func Replay(policies []pipeline.Policy, o Options, steps io.Reader) (Replayed, error) {
 	r := replay{makers: map[string][]source{}, cells: map[address]cell.Cell{}}
 	for _, p := range policies {

@@ -105,6 +105,9 @@ func newSource(docs *mechanism.Docs, config mechanism.Config) (*source, error) {
 		if _, err := one.form.literal(r.Than); err != nil {
 			return nil, fmt.Errorf("a relation of %s: %q is no setting or value", r.Setting, r.Than)
 		}
+		if share := one.Is.Type == mechanism.Share || one.Is.Type == mechanism.Chance; !r.Document && !one.ByHand && (!share || r.Op == mechanism.AtLeast) {
+			return nil, fmt.Errorf("a relation of %s to %s: New does not compare it; it is a range, or ByHand", r.Setting, r.Than)
+		}
 	}
 	return s, nil
 }

@@ -14,12 +14,15 @@ import (
 func TestWrongEntries(t *testing.T) {
 	after := mechanism.Doc{Name: "after", Is: mechanism.Setting{Type: mechanism.Duration}, Field: "After"}
 	for want, docs := range map[string]mechanism.Docs{
-		"after: timeout.Config has no field Afte":             {Settings: []mechanism.Doc{{Name: "after", Is: after.Is, Field: "Afte"}}},
-		"after: it has no Field":                              {Settings: []mechanism.Doc{{Name: "after", Is: after.Is}}},
-		"after: it has more fields than 1":                    {Settings: []mechanism.Doc{{Name: "after", Is: after.Is, Field: "After,Soft"}}},
-		"ramp.over: it is not behind its whole":               {Settings: []mechanism.Doc{{Name: "ramp.over", Is: after.Is, Field: "After"}}},
-		"after: no form of type 200":                          {Settings: []mechanism.Doc{{Name: "after", Is: mechanism.Setting{Type: 200}}}},
-		"a relation of soft, which is no setting":             {Settings: []mechanism.Doc{after}, Relations: []mechanism.Relation{{Setting: "soft", Than: "after"}}},
+		"after: timeout.Config has no field Afte": {Settings: []mechanism.Doc{{Name: "after", Is: after.Is, Field: "Afte"}}},
+		"after: it has no Field":                  {Settings: []mechanism.Doc{{Name: "after", Is: after.Is}}},
+		"after: it has more fields than 1":        {Settings: []mechanism.Doc{{Name: "after", Is: after.Is, Field: "After,Soft"}}},
+		"ramp.over: it is not behind its whole":   {Settings: []mechanism.Doc{{Name: "ramp.over", Is: after.Is, Field: "After"}}},
+		"after: no form of type 200":              {Settings: []mechanism.Doc{{Name: "after", Is: mechanism.Setting{Type: 200}}}},
+		"a relation of soft, which is no setting": {Settings: []mechanism.Doc{after}, Relations: []mechanism.Relation{{Setting: "soft", Than: "after"}}},
+		"a relation of after to 1s: New does not compare it; it is a range, or ByHand": {
+			Settings: []mechanism.Doc{after}, Relations: []mechanism.Relation{{Setting: "after", Op: mechanism.AtMost, Than: "1s"}},
+		},
 		"a relation of after: \"sof\" is no setting or value": {Settings: []mechanism.Doc{after}, Relations: []mechanism.Relation{{Setting: "after", Than: "sof"}}},
 	} {
 		_, err := newSource(&docs, timeout.Config{})

@@ -7,7 +7,7 @@
 # the first failure. Run by make soak.
 #
 #   SLUICE_SEED=N                                begins with this seed
-#   PACKAGES=./proptest ARGS="-run TestSoak"     as in test.sh
+#   PACKAGES=./internal/proof/proptest ARGS="-run TestSoak"     as in test.sh
 #
 # Many seeds of the comparisons alone, in one process each:
 #

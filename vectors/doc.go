@@ -4,7 +4,7 @@
 // replays the same file and has to come to the same bytes: native Go, wazero,
 // wasmtime, V8 in Node, V8 in a browser.
 //
-// A mechanism joins by registering a suite in suites.go; `go test ./vectors
+// A mechanism joins by registering a suite in suites_test.go; `go test ./vectors
 // -rewrite` then writes the file again. A version of the file never changes:
 // a file that differs is a new version beside it, so that no change of behaviour goes
 // unnoticed.

@@ -47,9 +47,9 @@ func TestCodes(t *testing.T) {
 		field string
 	}{
 		{"\x01\x00\x02" + timeout + limit, 0, 0, ""},
-		{"\x02\x00\x01" + limit, abi.BadBytes, -1, "version"},
-		{"\x01\x00\x02" + timeout + limit[:8], abi.BadBytes, 1, "rate"},
-		{"\x01\x00\x02" + timeout + limit + "x", abi.BadBytes, 1, "end"},
+		{"\x02\x00\x01" + limit, abi.BadBytes, -1, ""},
+		{"\x01\x00\x02" + timeout + limit[:8], abi.BadBytes, 1, ""},
+		{"\x01\x00\x02" + timeout + limit + "x", abi.BadBytes, 1, ""},
 		{"\x01\x00\x02" + timeout + timeout, abi.BadPolicy, 1, "name"},
 		{"\x01\x00\x02" + timeout + limit[:7] + "\x00" + limit[8:], abi.BadPolicy, 1, "rate.count"},
 	} {

@@ -127,14 +127,13 @@ func (w *wild) step() {
 				memory.WriteUint32Le(w.slots+at, uint32(w.word()))
 			}
 		}
-	case 1: // keys and a configuration
+	case 1: // keys, costs, what was used, and which steps a call passes
 		for i := range uint32(16) {
 			memory.WriteUint32Le(w.slots+120+4*i, uint32(w.IntN(4)))
-			number := math.Float64bits(float64(w.IntN(12)))
-			if w.IntN(4) == 0 {
-				number = w.float()
-			}
-			memory.WriteUint64Le(w.slots+184+8*i, number)
+			memory.WriteUint32Le(w.slots+200+4*i, uint32(w.word()))
+		}
+		for _, at := range []uint32{188, 264, 268, 272, 276} {
+			memory.WriteUint32Le(w.slots+at, uint32(w.word()))
 		}
 	case 2: // bytes
 		src := make([]byte, 200)

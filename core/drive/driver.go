@@ -86,7 +86,7 @@ type Loop struct {
 	// Steps, where it is not nil, is called after each step of a cell, with the name of
 	// the policy's step, or of the shared mechanism, as Cell and the number of the cell's
 	// key. Where there are several drivers, the name of the policy and a slash are before
-	// the key of the step. The entry is valid until Steps returns, which must not use the driver. What a
+	// the name of the step. The entry is valid until Steps returns, which must not use the driver. What a
 	// cell does without a step is not reported: it adopts another configuration, or is
 	// evicted.
 	Steps func(e *reducer.Entry, key uint32)

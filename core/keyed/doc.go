@@ -28,8 +28,8 @@
 //     or shared is counted. A key keeps its cell while fewer than half of all keys were
 //     used since its own last use.
 //   - EV1: no cell with a running block is evicted while another one can be. Where one
-//     table has all keys, and is not Loose, the order is exact; with Shards tables it is
-//     the limit of each.
+//     table has all keys, and is not Loose, the order is exact; of Shards tables each has
+//     an order of its own.
 //   - L14: two keys never share a cell, except the spare cell. A Handle names a cell
 //     until its key is evicted, and never the cell of another key.
 //   - G19: the work of one call is bounded by a constant, but for the directory

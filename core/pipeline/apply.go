@@ -15,7 +15,7 @@ type Conditions struct {
 	// Skips are the steps that do not apply to the call.
 	Skips uint16
 	// Decided are the steps for which an attribute decides whether they enforce for the
-	// call; Shadows are the ones of them that do not.
+	// call; Shadows are the admissions that do not.
 	Decided, Shadows uint16
 	// Denied refuses the call. It comes before Allowed.
 	Denied bool

@@ -417,7 +417,7 @@ func (p *Plan) Per(i int) []string { return p.steps[i].Per }
 // Keyed returns the steps that have a cell for each key, as a mask.
 func (p *Plan) Keyed() uint16 { return p.with(mechanism.PerKey) }
 
-// Unasked returns the ones of some steps, as masks, that a call passes without asking them
+// Unasked returns which of some steps, as masks, that a call passes without asking them
 // because it lacks an attribute of their Per.
 func (p *Plan) Unasked(lacking uint16) (unasked uint16) {
 	for i := range p.steps {

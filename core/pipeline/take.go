@@ -465,7 +465,7 @@ func (p *Plan) tellRetry(h Host, c *Call, e *Effect, shadow bool) {
 }
 
 // numberRefused returns the number of an attempt that was refused: of one that had not
-// reached the hedge, the mark of the next attempt.
+// reached the hedge, the number of the next attempt.
 func (p *Plan) numberRefused(c *Call, k uint8) uint32 {
 	switch {
 	case k > 0:

@@ -33,7 +33,8 @@
 // 5. Each configuration has a value with its plan bytes, by which a process with another
 // configuration adopts its states. Nothing is ever deleted, so the size of a store is bounded by
 // the slots and the configurations; a value that a store forgets begins anew, so a store may let
-// values expire that were not written for longer than the policy remembers.
+// values of cells expire that were not written for longer than the policy remembers. The values of
+// configurations and of the seed are written once: they must not expire while a process uses them.
 //
 // A new key in a full group takes the slot of a key whose cell is as a new one; without
 // such a key the slot of the key used longest ago which holds no place and has no probe

@@ -232,6 +232,10 @@ func (h *Host) Tick(went func(*Call)) {
 		h.steps[i].renewAll(now)
 	}
 	for _, c := range slices.Clone(h.waiting) {
+		// went may have ended other calls that waited.
+		if !slices.Contains(h.waiting, c) {
+			continue
+		}
 		if w := &c.waits[c.state.At]; (w.turn <= now || w.ends <= now) && h.retry(c, now) {
 			went(c)
 		}

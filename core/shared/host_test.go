@@ -227,6 +227,33 @@ func TestAsking(t *testing.T) {
 	assert.Equal(t, []string{"admit", "wait 0", "wait 0", "end ok", "admit", "expire 0 wait"}, h.lines)
 }
 
+// TestEndsWhileTimePasses has the first of two calls whose turn has come end the other one: it takes
+// no place, and leaves the queue once.
+func TestEndsWhileTimePasses(t *testing.T) {
+	s := newStore()
+	s.now = 0
+	h := newNoted(t, &Process{Store: s}, planOf(t, bulkhead.Config{Concurrent: 2, Queue: 2, Wait: time.Hour}))
+	var calls [4]Call
+	for i := range calls {
+		h.Begin(&calls[i], 1, nil)
+	}
+	require.Equal(t, 2, h.Waiting())
+	h.End(&calls[0], reducer.OK)
+	h.End(&calls[1], reducer.OK)
+	var went []*Call
+	h.Tick(func(c *Call) {
+		went = append(went, c)
+		h.End(&calls[3], reducer.Cancelled)
+	})
+	assert.Equal(t, []*Call{&calls[2]}, went)
+	assert.Zero(t, h.Waiting())
+	h.End(&calls[2], reducer.OK)
+	for i := range calls {
+		h.Begin(&calls[i], 1, nil)
+	}
+	assert.Equal(t, 2, h.Waiting(), "both places were free, and the queue is as long as before")
+}
+
 // TestLeases has a process that ends while it holds places: they are free after its lease, and
 // the places of a process that renews are not.
 func TestLeases(t *testing.T) {

@@ -14,7 +14,7 @@ const Absent = 0
 // forgotten begins anew. It is for one goroutine at a time, as all that uses it here.
 type Store interface {
 	// Get returns the value of a key and its version, Absent where there is none. The caller
-	// does not change the value, and reads it before it calls the store again.
+	// does not change the value, which is valid until the next Get or Swap; Now leaves it as it is.
 	Get(key []byte) (value []byte, version uint64)
 	// Swap writes a value if the version of the key is still the given one; with Absent it
 	// writes a value for a key that has none. It returns false, and has changed nothing, where

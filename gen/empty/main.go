@@ -2,8 +2,9 @@
 //
 //	go run ./gen/empty core/NAME
 //
-// The generator links the mechanisms. Where one does not compile, because it is new or because a
-// field has another name now, this file lets it compile, and make generate then writes the whole.
+// The generator links the mechanisms, and a new one has nothing to link yet: this file lets it compile,
+// and make generate then writes the whole. Where the file of another mechanism does not compile, take
+// the committed one.
 package main
 
 import (

@@ -29,8 +29,10 @@ func TestSteps(t *testing.T) {
 	taken := 0
 	for i := range n {
 		p, events := generate.GenerateFor(rand.New(rand.NewPCG(seed, uint64(i))), seed)
-		if slices.ContainsFunc(events, func(e oracle.Event) bool { return e.Op == "configure" }) {
-			continue // cells adopt other configurations without a step
+		// Cells adopt other configurations without a step, and a trace does not say which cells were evicted.
+		if slices.ContainsFunc(events, func(e oracle.Event) bool { return e.Op == "configure" }) ||
+			slices.ContainsFunc(p.Steps, func(s pipeline.Step) bool { return s.Keys != 0 }) {
+			continue
 		}
 		log := generate.EventsJSON(events)
 		var steps, with, without bytes.Buffer
@@ -46,8 +48,7 @@ func TestSteps(t *testing.T) {
 			t.Fatalf("SLUICE_SEED=%d, case %d: other decisions with steps:\n%s\n%s\n%s", seed, i, generate.PolicyJSON(p), log, &with)
 		}
 		done, err := eval.Replay([]pipeline.Policy{p}, eval.Options{}, bytes.NewReader(steps.Bytes()))
-		evicts := slices.ContainsFunc(p.Steps, func(s pipeline.Step) bool { return s.Keys != 0 })
-		if err != nil || done.Anew > 0 && !evicts || done.Steps != uint64(strings.Count(steps.String(), "\n")) {
+		if err != nil || done.Anew > 0 || done.Steps != uint64(strings.Count(steps.String(), "\n")) {
 			t.Fatalf("SLUICE_SEED=%d, case %d: %+v, %v\n%s\n%s\n%s", seed, i, done, err, generate.PolicyJSON(p), log, &steps)
 		}
 		damaged(t, p, steps.String(), rand.New(rand.NewPCG(seed, uint64(i))))

@@ -269,7 +269,7 @@ test.each([
   [{ rate: '1000000000/1h', burst: 1_000_000_000 }],
   [{ rate: '1/1000h', name: 'slow', shadow: true }],
 ])('a token bucket has the values of a limiter: %j', (options) => {
-  const small = compileTokenBucket(limitAlone, options, systemClock);
+  const small = compileTokenBucket(limitAlone, options, systemClock());
   const { name, shadow, values } = readAlone(options, limitAlone);
   expect([small.name, small.shadow, small.id]).toEqual([name, shadow, valuesOf(values)]);
 });

@@ -81,7 +81,7 @@ func (h *house) contract(files []file) error {
 	return nil
 }
 
-// switches counts the lines that choose by mechanism, as the tests of internal/toy do.
+// switches counts the lines that choose by mechanism, as the tests of internal/proof/toy do.
 func (h *house) switches([]file) error {
 	toy := "internal/proof/toy"
 	if _, err := os.Stat(filepath.Join(h.root, toy)); err != nil {

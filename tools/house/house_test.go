@@ -43,9 +43,9 @@ func TestPlaces(t *testing.T) {
 		at("core/chaos/row.go", "package chaos\n"),
 		at("js/src/e.ts", "// chaos\n/* chaos */ const e = 1;\n"),
 		at("js/src/f.ts", "export { chaos } from 'x';\n"),
-		at("docs/g.md", "About chaos.\n"),
+		at("docs/README.md", "About chaos.\n"),
 	})
-	for _, want := range []string{"\tb.go\n\tc.go\n\tjs/src/f.ts\n", "\tdocs/g.md\n"} {
+	for _, want := range []string{"\tb.go\n\tc.go\n\tjs/src/f.ts\n", "\tdocs/README.md\n"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in\n%s", want, out.String())
 		}

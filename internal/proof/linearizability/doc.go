@@ -7,7 +7,7 @@
 // yield where they have just read the clock. SLUICE_SEED gives other histories,
 // SLUICE_TIMES more of them:
 //
-//	SLUICE_SEED=42 SLUICE_TIMES=100 go test -race ./linearizability
+//	SLUICE_SEED=42 SLUICE_TIMES=100 go test -race ./internal/proof/linearizability
 //
 // A failure prints the seed and the history, and draws it for a browser. The seed
 // repeats the operations of the clients, not how they interleave.

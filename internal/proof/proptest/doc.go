@@ -8,7 +8,7 @@
 // ones, SLUICE_TIMES more of them, and every failure prints the seed that it
 // came from:
 //
-//	SLUICE_SEED=42 SLUICE_TIMES=10 go test ./proptest
+//	SLUICE_SEED=42 SLUICE_TIMES=10 go test ./internal/proof/proptest
 //
 // TestInvariants walks the table of all invariants: the name, what it says, the
 // machines that it is checked on, how, and the mutant on which the check fails. A
@@ -16,5 +16,5 @@
 // not hold on a machine, when it hardly ever applies to the drawn histories, and when
 // it does hold on the mutant. GUARANTEES.md is made from the table:
 //
-//	go test ./proptest -run TestGuarantees -rewrite
+//	go test ./internal/proof/proptest -run TestGuarantees -rewrite
 package proptest

@@ -28,7 +28,7 @@ func TestGuarantees(t *testing.T) {
 		t.Fatal(err)
 	}
 	if string(got) != want {
-		t.Errorf("%s differs from the table; go test ./proptest -run TestGuarantees -rewrite writes it", pagePath)
+		t.Errorf("%s differs from the table; go test ./internal/proof/proptest -run TestGuarantees -rewrite writes it", pagePath)
 	}
 }
 

@@ -19,8 +19,8 @@ cannot be listed.
   does not find its mutant, so that no check is empty.
 - **reported in** names public reports of defects in other projects that the invariant excludes.
 
-All of it runs with ` + "`go test ./proptest`" + ` in less than a minute, with the same histories every time. Other and more histories:
-` + "`SLUICE_SEED=42 SLUICE_TIMES=10 go test ./proptest`" + `. To write this page: ` + "`go test ./proptest -run TestGuarantees -rewrite`" + `.
+All of it runs with ` + "`go test ./internal/proof/proptest`" + ` in less than a minute, with the same histories every time. Other and more histories:
+` + "`SLUICE_SEED=42 SLUICE_TIMES=10 go test ./internal/proof/proptest`" + `. To write this page: ` + "`go test ./internal/proof/proptest -run TestGuarantees -rewrite`" + `.
 `
 
 // group is a section of the page.

@@ -155,7 +155,7 @@ toy.yaml:2:47: policies.toy.steps[0].quota.call: found the unknown name "call"; 
 
 // TestTour reads the metrics of a pipeline with the toy, and the picture of a simulation.
 func TestTour(t *testing.T) {
-	text, err := exec.Command(build(t, "internal/toy/testdata/tour")).CombinedOutput()
+	text, err := exec.Command(build(t, "internal/proof/toy/testdata/tour")).CombinedOutput()
 	require.NoError(t, err, string(text))
 	assert.Equal(t, `sluice_free{toy quota} 4
 sluice_decisions_total{toy quota reject capacity false} 0

@@ -1,4 +1,4 @@
-// The bytes of a module from the text that the build puts in, see ../scripts/text.mjs.
+// The bytes of a module from the text that the build puts in, see ../../scripts/text.mjs.
 
 /** The values of the characters; those that a string has to escape have none. */
 function valuesOf(): number[] {

@@ -1,4 +1,4 @@
-// Which values a trace hashes, as internal/tracing/redact.go of the repository.
+// Which values a trace hashes, as internal/recording/redact.go of the repository.
 
 import { hmac } from './sha256.js';
 

@@ -67,7 +67,7 @@ func (s *slots) take(ctx context.Context, shed func()) error {
 }
 
 // shedEvery is how often idle connections are closed while another one is waited for: they
-// are of transports that do not use the connections of each other.
+// belong to transports that do not share connections.
 const shedEvery = 50 * time.Millisecond
 
 // slot is the slot of a connection.
