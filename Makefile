@@ -39,6 +39,7 @@ lint: ## gofmt, vet, staticcheck, purity of the core, deadcode, TypeScript, govu
 generate: go ## Write what follows from the rows of the mechanisms and from the ABI, and the figures of the guides
 	go generate ./core/mechanisms
 	go run ./gen
+	go run ./gen # the tables and types follow from the rows that the first run writes
 	go generate ./wasm/abi
 	go test ./policy -run 'TestSchemaIsMadeOfTheRows|TestReferenceTables' -rewrite
 	go run ./docs/mechanisms/draw
