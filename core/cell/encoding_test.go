@@ -25,7 +25,7 @@ import (
 // state, apart from the checks of the decoders. Steps of a clone or of a shifted
 // state leave the state as it is (G2).
 func TestBytesHaveOneForm(t *testing.T) {
-	for a := limiter.TokenBucket; a <= limiter.LeakyBucket; a++ {
+	for a := range limiter.Algorithms {
 		c := limiter.Config{Algorithm: a, Count: 3, Period: 12, Wait: 30, Queue: 4}
 		oneForm(t, a.String(), must(limiter.New(c)), soundLimit(a))
 		c.Order = limiter.Newest

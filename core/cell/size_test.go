@@ -103,7 +103,7 @@ func TestMaxSize(t *testing.T) {
 // A breaker and a limiter with the defaults of a document fit into a place of 128
 // bytes.
 func TestDefaultsAreSmall(t *testing.T) {
-	for a := limiter.TokenBucket; a <= limiter.LeakyBucket; a++ {
+	for a := range limiter.Algorithms {
 		if a == limiter.SlidingLog {
 			continue
 		}

@@ -16,9 +16,10 @@ import (
 )
 
 // algorithm is the arithmetic of the configured algorithm; the field of that one
-// is set. A switch costs less than an interface, also in size. Each switch names every algorithm,
-// which TestAlgorithms counts: behind it is what an algorithm that nothing implements does, which
-// admits nothing.
+// is set. A switch costs less than an interface, also in size. A switch names every algorithm, or
+// has a default: what is true of an algorithm that says nothing else. TestAlgorithms counts
+// them. Behind a switch without a default is what an algorithm that nothing implements does,
+// which admits nothing.
 type algorithm struct {
 	kind    Algorithm
 	bucket  tokenbucket.Machine
@@ -111,7 +112,7 @@ func (a *algorithm) begin(now clock.Mark) count {
 	switch a.kind {
 	case TokenBucket, LeakyBucket:
 		c.mark = now
-	case FixedWindow, SlidingCounter, SlidingLog:
+	default:
 	}
 	if a.warm.Over > 0 {
 		c.more = &more{warming: warming{now, true}}
@@ -151,9 +152,9 @@ func (a *algorithm) turnAfter(c *count, ahead uint64, cost uint32, now clock.Mar
 		return a.bucket.TurnAfter(c.mark, ahead, cost, now), true
 	case LeakyBucket:
 		return a.leaky.TurnAfter(c.leaky(), ahead, cost, now), true
-	case FixedWindow, SlidingCounter, SlidingLog:
+	default:
+		return clock.Never, false
 	}
-	return clock.Never, false
 }
 
 // take takes a cost that is admitted at now; else it returns false and changes
@@ -215,10 +216,10 @@ func (a *algorithm) reserve(c *count, cost uint32, latest, now clock.Mark) (at c
 	case LeakyBucket:
 		c.setLeaky(a.leaky.Reserve(c.leaky(), cost, now))
 		return turn, true
-	case FixedWindow, SlidingCounter, SlidingLog:
+	default:
 		return now, a.take(c, cost, now)
 	}
-	return now, a.kind < algorithms
+	return now, true
 }
 
 // readyAt returns the mark from which a permit may be used that was just granted.
@@ -229,9 +230,9 @@ func (a *algorithm) readyAt(c *count, p *reducer.Permit) clock.Mark {
 			return max(p.Mark, a.warm.when(c.more.origin, c.mark.Add(-a.bucket.Fill())))
 		}
 		return max(p.Mark, c.mark.Add(-a.bucket.Fill()))
-	case FixedWindow, SlidingCounter, SlidingLog, LeakyBucket:
+	default:
+		return p.Mark
 	}
-	return p.Mark
 }
 
 // permit returns the record of what was just taken: its mark is the mark of the grant, of
@@ -359,9 +360,9 @@ func (a *algorithm) spaces() bool {
 	switch a.kind {
 	case LeakyBucket:
 		return true
-	case TokenBucket, FixedWindow, SlidingCounter, SlidingLog:
+	default:
+		return false
 	}
-	return false
 }
 
 // drain discards the permits that are free at now.

@@ -76,8 +76,10 @@ func (c *Config) Growth() cell.Growth {
 	if c.Block.After > 0 {
 		n += 4 * cell.AdmissionBytes
 	}
-	if c.Algorithm == SlidingLog {
+	switch c.Algorithm {
+	case SlidingLog:
 		n += c.Count * cell.AdmissionBytes
+	case TokenBucket, FixedWindow, SlidingCounter, LeakyBucket: // the state itself
 	}
 	return cell.Growth{Later: n}
 }

@@ -1,6 +1,7 @@
 package limiter
 
 import (
+	"strings"
 	"time"
 
 	"github.com/sluice-go/sluice/core/calendar"
@@ -29,6 +30,9 @@ const (
 	LeakyBucket
 	algorithms
 )
+
+// Algorithms is one more than the last algorithm.
+const Algorithms = algorithms
 
 var algorithmNames = [algorithms]string{"token-bucket", "fixed-window", "sliding-counter", "sliding-log", "leaky-bucket"}
 
@@ -132,7 +136,7 @@ func (c *Config) checkRest(e *reducer.ConfigErrors, rated bool) {
 func declared() []mechanism.Doc {
 	return []mechanism.Doc{
 		{
-			Name: "algorithm", Is: mechanism.Setting{Type: mechanism.Word, Words: words}, Field: "Algorithm", ByHand: true, With: "algorithm",
+			Name: "algorithm", Is: mechanism.Setting{Type: mechanism.Word, Words: strings.Join(algorithmNames[:], " ")}, Field: "Algorithm", ByHand: true, With: "algorithm",
 			Value: `"token-bucket"`, Default: "`token-bucket`; `fixed-window` for a rate by the calendar", Example: "algorithm: sliding-log",
 			Meaning: "how the limit counts",
 		},

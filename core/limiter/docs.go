@@ -21,7 +21,7 @@ func Docs() *mechanism.Docs {
 			"then": {"properties": {"queue": false, "order": false}}
 		},
 		{
-			"if": {"required": ["algorithm"], "properties": {"algorithm": {"enum": ["fixed-window", "sliding-counter", "sliding-log", "leaky-bucket"]}}},
+			"if": {"required": ["algorithm"], "properties": {"algorithm": {"not": {"const": "token-bucket"}}}},
 			"then": {"properties": {"burst": false, "warm_up": false}}
 		},
 		{

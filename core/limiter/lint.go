@@ -38,9 +38,9 @@ func (c *Config) bucket() bool {
 	switch c.Algorithm {
 	case TokenBucket, LeakyBucket:
 		return true
-	case FixedWindow, SlidingCounter, SlidingLog:
+	default:
+		return false
 	}
-	return false
 }
 
 // rate writes the rate as a document does.
@@ -167,7 +167,7 @@ func adjust(config mechanism.Config, setting string, v *mechanism.Value) {
 	v.Field, v.Text = &n, mechanism.Number(n)
 	switch c.Algorithm {
 	case TokenBucket:
-	case FixedWindow, SlidingCounter, SlidingLog, LeakyBucket:
+	default:
 		v.Text, v.Effect = "none", mechanism.Other
 	}
 }
@@ -196,9 +196,9 @@ func (c *Config) conforms(limit *Config) bool {
 	case SlidingCounter:
 		// Two windows of the counter may lie close together.
 		return c.Admits(mechanism.Plus(limit.Period, limit.Period-1)) <= uint64(limit.Count)
-	case FixedWindow, SlidingLog:
+	default:
+		return c.Admits(limit.Period-1) <= uint64(limit.Count)
 	}
-	return c.Admits(limit.Period-1) <= uint64(limit.Count)
 }
 
 // peak returns the p of the bound p + W / interval on what a limit admits in a window of

@@ -12,7 +12,7 @@ import (
 )
 
 func TestScripts(t *testing.T) {
-	for a := limiter.TokenBucket; a <= limiter.LeakyBucket; a++ {
+	for a := range limiter.Algorithms {
 		t.Run(a.String(), func(t *testing.T) { script.Limits(t, "testdata/"+a.String(), a) })
 	}
 }
@@ -62,7 +62,7 @@ func TestFarTurns(t *testing.T) {
 // the end of the line of marks any cost, because nothing can end after it. A cost of
 // 0 passes.
 func TestNeverGranted(t *testing.T) {
-	for a := limiter.TokenBucket; a <= limiter.LeakyBucket; a++ {
+	for a := range limiter.Algorithms {
 		m, err := limiter.New(limiter.Config{Algorithm: a, Count: 3, Period: 30})
 		if err != nil {
 			t.Fatal(err)

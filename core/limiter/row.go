@@ -11,9 +11,6 @@ import (
 // Kind returns mechanism.Limit.
 func (Config) Kind() mechanism.Kind { return mechanism.Limit }
 
-// words of the algorithms in their order.
-const words = "token-bucket fixed-window sliding-counter sliding-log leaky-bucket"
-
 // Orders are the words of Order.
 const Orders = "oldest newest"
 

@@ -10,12 +10,12 @@ import (
 // TestWords holds the words of the row to the names of the algorithms.
 func TestWords(t *testing.T) {
 	words := strings.Fields(limiter.Row().Setting("algorithm").Words)
-	for a := limiter.TokenBucket; a <= limiter.LeakyBucket; a++ {
+	for a := range limiter.Algorithms {
 		if words[a] != a.String() {
 			t.Errorf("algorithm %d is %q in documents and %q in texts", a, words[a], a)
 		}
 	}
-	if more := words[limiter.LeakyBucket+1:]; len(more) > 0 {
+	if more := words[limiter.Algorithms:]; len(more) > 0 {
 		t.Errorf("%q are no algorithms", more)
 	}
 }

@@ -23,7 +23,7 @@ func TestStateSize(t *testing.T) {
 func TestEncodedSize(t *testing.T) {
 	const seed = 3
 	r := rand.New(rand.NewPCG(seed, 0))
-	for a := limiter.TokenBucket; a <= limiter.LeakyBucket; a++ {
+	for a := range limiter.Algorithms {
 		longest := 0
 		for _, period := range []time.Duration{time.Nanosecond * 1000, time.Second, time.Hour, 365 * 24 * time.Hour} {
 			m, err := limiter.New(limiter.Config{Algorithm: a, Count: 1000, Period: period, Wait: period, Queue: 20})
@@ -59,7 +59,7 @@ func TestEncodedSize(t *testing.T) {
 // An empty queue takes no memory, whatever its history, and neither do marks of a log
 // that no longer count, after the next admission (G20).
 func TestShrinks(t *testing.T) {
-	for a := limiter.TokenBucket; a <= limiter.LeakyBucket; a++ {
+	for a := range limiter.Algorithms {
 		m, err := limiter.New(limiter.Config{Algorithm: a, Count: 10_000, Period: time.Second, Wait: time.Hour, Queue: limiter.MaxQueue})
 		if err != nil {
 			t.Fatal(err)

@@ -92,7 +92,7 @@ func configs() map[string]mechanism.Config {
 	list["bulkhead"] = bulkhead.Config{Concurrent: 3, Lease: 60}
 	list["breaker of ten buckets"] = breaker.Config{Window: breaker.Time, Span: 1_000, Count: 10, Minimum: 2, FailureRate: reducer.Percent(20), Probes: 10,
 		Open: backoff.Config{Kind: backoff.Constant, Base: 400}}
-	for a := limiter.TokenBucket; a <= limiter.LeakyBucket; a++ {
+	for a := range limiter.Algorithms {
 		list[a.String()] = limiter.Config{Algorithm: a, Count: 3, Period: 30}
 		list[a.String()+" with blocks"] = limiter.Config{Algorithm: a, Count: 3, Period: 30, Block: limiter.Block{After: 2, For: backoff.Config{Kind: backoff.Linear, Base: 20, Max: 50}}}
 	}

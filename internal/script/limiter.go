@@ -46,7 +46,7 @@ func Limit(a *Args, usual limiter.Algorithm) limiter.Config {
 // word.
 func Algorithm(name string) limiter.Algorithm {
 	a := limiter.TokenBucket
-	for a <= limiter.LeakyBucket && a.String() != name {
+	for a < limiter.Algorithms && a.String() != name {
 		a++
 	}
 	return a

@@ -101,7 +101,7 @@ func TestBlockOfAStep(t *testing.T) {
 
 // TestBlocksOfALimiterAlone checks the blocks of limiters without a pipeline.
 func TestBlocksOfALimiterAlone(t *testing.T) {
-	for a := limiter.TokenBucket; a <= limiter.LeakyBucket; a++ {
+	for a := range limiter.Algorithms {
 		t.Run(a.String(), func(t *testing.T) {
 			var source clock.Virtual
 			c := limiter.Config{Algorithm: a, Count: 1, Period: time.Second, Block: limiter.Block{
