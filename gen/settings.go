@@ -311,16 +311,15 @@ func (s *source) planOptional(words *setting, optional []*setting) {
 	for _, one := range optional {
 		s.printf("if more&%d != 0 {\n", one.Is.Bit)
 		s.planOf(one)
-		for _, p := range one.parts {
-			if p.Is.Required {
-				s.printf("if %s {\nv.Refuse(%q)\n}\n", p.form.zero(p.places), p.Name)
-			}
+		if one.Is.Type != mechanism.Zone {
+			key := one.key()
+			s.printf("if %s {\nv.Refuse(%q)\n}\n", key.form.zero(key.places), key.Name)
 		}
 		s.printf("}\n")
 	}
 }
 
-// given returns the condition that a map or a zone is there.
+// given returns the condition that a setting is there.
 func (s *setting) given() string {
 	if s.Is.Type == mechanism.Zone {
 		return "c." + s.places[0].path + ".Unit != calendar.NoUnit"
@@ -328,8 +327,12 @@ func (s *setting) given() string {
 	return not(s.key().form.zero(s.key().places))
 }
 
-// key is the required part of a map, without which it is not there.
+// key is the required part of a map, without which it is not there. A setting without parts is
+// its own key.
 func (s *setting) key() *setting {
+	if len(s.parts) == 0 {
+		return s
+	}
 	return s.parts[slices.IndexFunc(s.parts, func(p *setting) bool { return p.Is.Required })]
 }
 

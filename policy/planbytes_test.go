@@ -136,19 +136,25 @@ func (w *planWriter) settings(list []mechanism.Setting, prefix string, draft mec
 			if config.(limiter.Config).Calendar.Unit != calendar.NoUnit {
 				w.words |= s.Bit
 			}
-		} else if s.Bit != 0 && !reflect.ValueOf(draft.Field(s.Name+"."+s.Parts[0].Name)).Elem().IsZero() {
-			w.words |= s.Bit
+		} else if s.Bit != 0 {
+			name := s.Name
+			if len(s.Parts) > 0 {
+				name += "." + s.Parts[0].Name
+			}
+			if !reflect.ValueOf(draft.Field(name)).Elem().IsZero() {
+				w.words |= s.Bit
+			}
 		}
 	}
 	for i := range list {
 		s := &list[i]
 		name := prefix + s.Name
+		if s.Bit != 0 && w.words&s.Bit == 0 {
+			continue
+		}
 		switch s.Type {
 		case mechanism.Methods, mechanism.Attribute, mechanism.Rates:
 		case mechanism.Map:
-			if s.Bit != 0 && w.words&s.Bit == 0 {
-				continue
-			}
 			w.settings(s.Parts, name+".", draft, config)
 		case mechanism.OneOf:
 			variant := int(config.(breaker.Config).Window)
@@ -358,7 +364,7 @@ func TestPlanBytesThatDoNotCompile(t *testing.T) {
 		{"\x01\x00\x01" + limit[:len(limit)-2] + "\x01\x00", "found 1; allowed 0 beside ChargeStart", 0, "settle_max"},
 		{"\x01\x00\x01" + limit[:len(limit)-1] + "\x40\x01", "", 0, "block.after"},
 		{"\x01\x00\x01" + limit[:len(limit)-1] + "\x40\x00", "", 0, "counts"},
-		{"\x01\x00\x01" + limit[:len(limit)-1] + "\x40\x08", "", 0, "counts"},
+		{"\x01\x00\x01" + limit[:len(limit)-1] + "\x40\x80", "", 0, "counts"},
 		{"\x01\x00\x01" + limit[:len(limit)-1] + "\x40\x04\x00", "", 0, "rate"},
 		{"\x01\x00\x01" + limit[:len(limit)-1] + "\x40\x04\x01\x80", "", 0, "zone"},
 		{"\x01\x00\x01" + limit[:len(limit)-1] + "\x40\x04\x01" + strings.Repeat("\x80\x80\x40", 2) + strings.Repeat("\x00\x80\x80\x40", 2) + "\x00", "found 1; allowed fixed-window alone has a calendar", 0, "calendar.unit"},

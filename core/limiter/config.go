@@ -44,6 +44,17 @@ func (a Algorithm) String() string {
 	return "unknown"
 }
 
+// spreads reports whether the refusals of an algorithm have the same retry-after, the end of
+// a window.
+func (a Algorithm) spreads() bool {
+	switch a {
+	case FixedWindow:
+		return true
+	case TokenBucket, SlidingCounter, SlidingLog, LeakyBucket:
+	}
+	return false
+}
+
 // Order says which waiter is served next.
 type Order uint8
 
@@ -102,6 +113,9 @@ type Config struct {
 	// Calendar lets a fixed window end with the day, week or month of a time zone. Fixed
 	// window alone. Default: none.
 	Calendar calendar.Config
+	// Spread is the share of the Period by which at most the retry-after of a refusal is
+	// later than the end of the window. Fixed window alone, not beside Wait. Default: none.
+	Spread reducer.Share
 }
 
 // OneWord reports whether the count of the configuration is the count of a token bucket
@@ -130,6 +144,7 @@ func (c *Config) checkRest(e *reducer.ConfigErrors, rated bool) {
 	e.Count(c.Counts > allOutcomes, "counts", uint64(c.Counts), "a set of outcomes")
 	e.Count(rated && c.Cost.Permits > c.most(), "cost", uint64(c.Cost.Permits), "at most the permits that are free at one instant")
 	e.Add(c.Block.check(c.Wait > 0))
+	e.Share(c.Spread.Positive() && (!c.Algorithm.spreads() || c.Wait > 0), "spread", c.Spread, "0% but for FixedWindow without a wait")
 }
 
 // declared are the settings of documents. make generate writes settings_gen.go from them.
@@ -250,6 +265,13 @@ func declared() []mechanism.Doc {
 			Name: "zone", Is: mechanism.Setting{Type: mechanism.Zone, Bit: 1 << 2}, Field: "Calendar",
 			Type: "`UTC`, an offset as in `+02:00`, or a rule of POSIX", Note: "needs a rate by the calendar", Value: `"UTC"`, Example: "zone: CET-1CEST,M3.5.0,M10.5.0/3",
 			Meaning: "the time zone whose days, weeks or months are the windows",
+		},
+		{
+			Name: "spread", Is: mechanism.Setting{Type: mechanism.Share, Bit: 1 << 3}, Field: "Spread",
+			Type: "share; `fixed-window` alone, not beside `wait`", Default: "none", Example: "spread: 10%",
+			Meaning: "the share of a window by which at most `retry_after` is [later](#spread) than its end",
+			Larger:  "callers that obey `retry_after` come back over a longer time",
+			Smaller: "they come back sooner, and more of them at once",
 		},
 	}
 }

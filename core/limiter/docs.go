@@ -26,7 +26,7 @@ func Docs() *mechanism.Docs {
 		},
 		{
 			"if": {"required": ["wait"], "properties": {"wait": {"type": "string", "pattern": "[1-9]"}}},
-			"then": {"properties": {"block": false}}
+			"then": {"properties": {"block": false, "spread": false}}
 		},
 		{
 			"if": {"required": ["algorithm"], "properties": {"algorithm": {"const": "sliding-log"}}},
@@ -40,6 +40,15 @@ func Docs() *mechanism.Docs {
 			"if": {"required": ["rate"], "properties": {"rate": {"pattern": "/(day|week|month)$"}}},
 			"then": {"properties": {"algorithm": {"const": "fixed-window"}, "burst": false, "warm_up": false}},
 			"else": {"properties": {"zone": false}}
+		},
+		{
+			"if": {
+				"anyOf": [
+					{"required": ["algorithm"], "properties": {"algorithm": {"const": "fixed-window"}}},
+					{"required": ["rate"], "properties": {"rate": {"pattern": "/(day|week|month)$"}}}
+				]
+			},
+			"else": {"properties": {"spread": false}}
 		}
 	]
 }`,

@@ -1,7 +1,9 @@
 package limiter
 
 import (
+	"math/bits"
 	"strconv"
+	"time"
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/backoff"
@@ -135,6 +137,19 @@ func reject(answer *reducer.Answer, why reducer.Reason, at clock.Mark) {
 	answer.Verdict, answer.Reason, answer.Mark = reducer.Reject, why, at
 }
 
+// rejectRate refuses a cost whose turn is later. The retry-after of a fixed window is later
+// than the turn by a part of the spread that depends on the time until the turn alone, as
+// states that are moved in time answer alike. The factor is 2^64 divided by the golden ratio:
+// times that are close together are spread evenly.
+func (m *Machine) rejectRate(answer *reducer.Answer, kind reducer.Kind, turn, now clock.Mark) {
+	if m.config.Spread.Positive() && kind != reducer.Reserve {
+		part := uint64(turn.Sub(now)) * 0x9e3779b97f4a7c15
+		later, _ := bits.Mul64(part, uint64(m.config.Spread.Of(m.config.Period))+1)
+		turn = turn.Add(time.Duration(later))
+	}
+	reject(answer, reducer.ReasonRate, turn)
+}
+
 // Enter is the Acquire of a step that admits, without its action and answer. It
 // returns false and changes nothing when the caller must use Step: the cost is not
 // admitted, is 0, a caller waits, or one was refused by a limiter with blocks.
@@ -168,7 +183,7 @@ func (m *Machine) try(answer *reducer.Answer, s *State, a *reducer.Action, now c
 // ask is try without blocks.
 func (m *Machine) ask(answer *reducer.Answer, s *State, a *reducer.Action, now clock.Mark) {
 	if a.Cost > 0 && m.behind(s) && a.Cost <= m.algorithm.capacity() {
-		reject(answer, reducer.ReasonRate, m.turnBehind(s, a.Cost, now))
+		m.rejectRate(answer, a.Kind, m.turnBehind(s, a.Cost, now), now)
 		return
 	}
 	at, took := now, false
@@ -194,9 +209,9 @@ func (m *Machine) refused(answer *reducer.Answer, s *State, a *reducer.Action, n
 		reject(answer, reducer.ReasonCapacity, clock.Never)
 	case s.Waiting() > 0 && (a.Kind == reducer.TryAcquire || a.Kind == reducer.Peek):
 		// Waiters are served first, whatever the order.
-		reject(answer, reducer.ReasonRate, m.retryNewest(s, a.Cost, now, 0))
+		m.rejectRate(answer, a.Kind, m.retryNewest(s, a.Cost, now, 0), now)
 	default:
-		reject(answer, reducer.ReasonRate, m.algorithm.turn(&s.count, a.Cost, now))
+		m.rejectRate(answer, a.Kind, m.algorithm.turn(&s.count, a.Cost, now), now)
 	}
 }
 
@@ -219,7 +234,7 @@ func (m *Machine) peek(answer *reducer.Answer, s *State, a *reducer.Action, now 
 		return
 	}
 	if a.Cost > 0 && m.behind(s) && a.Cost <= m.algorithm.capacity() {
-		reject(answer, reducer.ReasonRate, m.turnBehind(s, a.Cost, now))
+		m.rejectRate(answer, a.Kind, m.turnBehind(s, a.Cost, now), now)
 		return
 	}
 	answer.Verdict, answer.Mark = reducer.Admit, now

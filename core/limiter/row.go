@@ -59,6 +59,10 @@ func (d *draft) Check(g mechanism.Given) {
 		rated = rated && g.Whole("burst")
 		place = "burst"
 	}
+	if !c.Algorithm.spreads() && (!g.Has("algorithm") || g.Whole("algorithm")) {
+		g.Refuse("spread", "beside "+c.Algorithm.String(), "beside fixed-window alone")
+		c.Spread = reducer.Share{}
+	}
 	switch {
 	case rated && c.Algorithm == SlidingLog && c.Count > slidinglog.MaxCount:
 		g.Wrong("rate", "a count of at most 10000 beside sliding-log, which keeps a mark for each admission")
@@ -134,5 +138,6 @@ func (d *draft) queue(g mechanism.Given) {
 		return
 	}
 	g.Refuse("block", "beside a wait", "without a wait: a caller that waits does not exceed the rate")
-	d.c.Block = Block{}
+	g.Refuse("spread", "beside a wait", "without a wait: a call that waits is served at its turn")
+	d.c.Block, d.c.Spread = Block{}, reducer.Share{}
 }

@@ -34,6 +34,7 @@ func settings() []mechanism.Setting {
 			{Name: "factor", Type: mechanism.Count, Least: 2, Most: 1000},
 		}},
 		{Name: "zone", Type: mechanism.Zone, Bit: 4},
+		{Name: "spread", Type: mechanism.Share, Bit: 8},
 	}
 }
 
@@ -71,8 +72,10 @@ func (d *draft) Field(name string) any {
 		return &d.c.WarmUp.Over
 	case "warm_up.factor":
 		return &d.c.WarmUp.Factor
+	case "zone":
+		return mechanism.ZoneField{Zone: &d.c.Calendar.Zone}
 	}
-	return mechanism.ZoneField{Zone: &d.c.Calendar.Zone}
+	return &d.c.Spread
 }
 
 // Config implements mechanism.Draft.
@@ -111,13 +114,16 @@ func Plan(c *Config, v *planwire.Coder) {
 	if c.Calendar.Unit != calendar.NoUnit {
 		more |= 4
 	}
+	if c.Spread.Positive() {
+		more |= 8
+	}
 	words := uint8(c.Counts)
 	if more != 0 {
 		words |= mechanism.MoreBit
 	}
 	v.Word("counts", &words)
 	if c.Counts = Outcomes(words &^ mechanism.MoreBit); words&mechanism.MoreBit != 0 {
-		if v.Word("counts", &more); more == 0 || more > 7 {
+		if v.Word("counts", &more); more == 0 || more > 15 {
 			v.Refuse("counts")
 		}
 	}
@@ -137,6 +143,12 @@ func Plan(c *Config, v *planwire.Coder) {
 	}
 	if more&4 != 0 {
 		calendar.Plan(&c.Calendar, v, "rate", "zone")
+	}
+	if more&8 != 0 {
+		v.Share("spread", &c.Spread)
+		if !c.Spread.Positive() {
+			v.Refuse("spread")
+		}
 	}
 }
 
@@ -169,4 +181,5 @@ func (c *Config) check(e *reducer.ConfigErrors) {
 	e.Count(c.Order > 1, "order", uint64(c.Order), "oldest or newest")
 	e.Count(c.Charge > 2, "charge", uint64(c.Charge), "start, settle or end")
 	e.Within("settle_max", c.SettleMax, 0, 1000000000)
+	e.PartOf("spread", c.Spread, 0, 1000000)
 }

@@ -300,7 +300,7 @@ type Setting struct {
 	// Short names the part of a Map whose value may be written in place of the map.
 	// Empty for none.
 	Short string
-	// Bit of a Map that plan bytes have only where it is given, and of a Zone that they
+	// Bit of a setting that plan bytes have only where it is given, and of a Zone that they
 	// have only beside a rate by the calendar: that in the byte behind the Words before it
 	// which says so. 0 for one that they always have.
 	Bit uint8

@@ -1,6 +1,10 @@
 package oracle
 
-import "github.com/sluice-go/sluice/core/limiter"
+import (
+	"math/big"
+
+	"github.com/sluice-go/sluice/core/limiter"
+)
 
 // limitCell is the cell of a limiter: a meter that counts and a queue before it.
 type limitCell struct {
@@ -101,6 +105,9 @@ func (l *limitCell) ask(cost, now, deadline int64) answer {
 			left = deadline - now
 		}
 		a.retryAt = l.retryAt(cost, now, left)
+		if s := int64(l.cfg.Spread.Of(l.cfg.Period)); s > 0 && a.reason == "rate" {
+			a.retryAt = after(a.retryAt, spread(a.retryAt-now, s))
+		}
 	}
 	if l.blocks() {
 		l.judged(&a, now)
@@ -317,4 +324,13 @@ func (l *limitCell) proceed(t int64) {
 		}
 		l.queue = l.queue.without(gone)
 	}
+}
+
+// spread returns how much later than its turn, which is the time w away, a call is told to come
+// again: floor(f x (s + 1) / 2^64) with f = w x 11400714819323198485 mod 2^64.
+func spread(w, s int64) int64 {
+	factor, _ := new(big.Int).SetString("11400714819323198485", 10)
+	f := factor.Mul(factor, big.NewInt(w))
+	f.Mod(f, new(big.Int).Lsh(big.NewInt(1), 64))
+	return f.Mul(f, big.NewInt(s+1)).Rsh(f, 64).Int64()
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/sluice-go/sluice/core/hedge"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/mechanism"
+	"github.com/sluice-go/sluice/core/mechanisms"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/retry"
 	"github.com/sluice-go/sluice/reducer"
@@ -58,8 +59,18 @@ func (m *maker) changed(p pipeline.Policy) pipeline.Policy {
 	return next
 }
 
-// partly changes one setting of the step.
+// partly changes one setting of the step. Settings that the mechanism refuses together stay as
+// they were.
 func (m *maker) partly(s *pipeline.Step) {
+	before := s.Config
+	m.change(s)
+	if _, err := mechanisms.Compile(s.Config); err != nil {
+		s.Config = before
+	}
+}
+
+// change changes one setting, whether or not the mechanism takes it beside the others.
+func (m *maker) change(s *pipeline.Step) {
 	switch c := s.Config.(type) {
 	case breaker.Config:
 		m.partlyBreaker(&c)

@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-go/sluice/core/hedge"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/mechanism"
+	"github.com/sluice-go/sluice/core/mechanisms"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/retry"
 	"github.com/sluice-go/sluice/internal/oracle"
@@ -234,9 +235,19 @@ var plainer = []func(*pipeline.Step){
 	change(func(c *bulkhead.Config) { c.Queue, c.Wait, c.Order = 0, 0, limiter.Oldest }),
 }
 
-// change makes a change of a mechanism's settings one of a step.
+// change makes a change of a mechanism's settings one of a step. Settings that the mechanism
+// refuses together stay as they were.
 func change[C mechanism.Config](settings func(*C)) func(*pipeline.Step) {
-	return func(s *pipeline.Step) { pipeline.Edit(s, settings) }
+	return func(s *pipeline.Step) {
+		before := s.Config
+		pipeline.Edit(s, settings)
+		if s.Config == nil {
+			return
+		}
+		if _, err := mechanisms.Compile(s.Config); err != nil {
+			s.Config = before
+		}
+	}
 }
 
 func plainBackoff(c backoff.Config) backoff.Config {

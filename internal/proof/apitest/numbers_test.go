@@ -63,7 +63,7 @@ func TestNoShares(t *testing.T) {
 		sluice.HedgeConfig{Percentile: fine},
 		sluice.AdaptiveConfig{Decrease: fine, Tolerance: fine, OverShare: sluice.Percent(60)},
 		sluice.ChaosConfig{Fail: fine, Throttle: fine, Ignore: fine, Slow: fine, By: time.Second},
-		sluice.LimiterConfig{Count: 1, Period: time.Second, Block: sluice.LimiterConfig{}.Block},
+		sluice.LimiterConfig{Algorithm: sluice.FixedWindow, Count: 1, Period: time.Second, Spread: fine},
 	} {
 		_, err := sluice.New(sluice.PolicyOf("p", c))
 		require.NoError(t, err, "%+v", c)

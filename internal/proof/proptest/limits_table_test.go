@@ -1,6 +1,7 @@
 package proptest
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -32,6 +33,8 @@ var limitLines = []property{
 			}
 			return answer, out
 		}))},
+	{"L2", "a retry-after with a spread is the exact one, or later by at most the spread of a window", L2Spread, []machine{spreading},
+		spreading.made("spreads over twice the share", func(c *config) { c.limit.Spread = reducer.Percent(80) })},
 	{"L3", "a refusal changes nothing but the last mark", ahead(L3), join(algorithms, queued, breakers, []machine{places}),
 		sliding.with("counts refused requests", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 			answer, out := s.Step(a, now)
@@ -140,4 +143,43 @@ var limitLines = []property{
 			}
 			return answer, out
 		}))},
+}
+
+// spreading is a fixed window with a spread.
+var spreading = func() machine {
+	m := limit("fixed window with a spread", limiter.FixedWindow, alone)
+	plain := m.draw
+	m.draw = func(h history) config {
+		c := plain(h)
+		c.limit.Spread = reducer.Percent(40)
+		return c
+	}
+	return m
+}()
+
+// L2Spread: with a spread a call is not refused at its retry-after, and is refused, when
+// nothing else happens, a nanosecond more than the spread of a window before it.
+func L2Spread(m machine, h history) error {
+	r, c := rigged(m, h)
+	most := clock.Mark(c.limit.Spread.Of(c.limit.Period))
+	for _, w := range h.steps() {
+		before := len(r.log)
+		r.next(w)
+		for _, x := range r.log[before:] {
+			at, told := x.answer.RetryAt()
+			if !told || x.at != r.now || x.action.Kind == reducer.Peek || x.action.Kind == reducer.Reserve {
+				continue
+			}
+			m.meet()
+			if got := r.again(x.action, at); got.answer.Verdict == reducer.Reject {
+				return fmt.Errorf("L2: %s, but %s", x, got)
+			}
+			if early := at - most - 1; early >= x.at {
+				if got := r.again(x.action, early); got.answer.Verdict != reducer.Reject {
+					return fmt.Errorf("L2: %s, but %s", x, got)
+				}
+			}
+		}
+	}
+	return r.err
 }

@@ -191,6 +191,7 @@ export const limit: Mechanism = {
         ],
       },
       { name: 'zone', type: 'zone', bit: 4, default: [0, 1048576, 1048576, 0, 1048576, 0, 1048576, 0n] },
+      { name: 'spread', type: 'share', bit: 8, default: [0] },
     ],
   },
   check(s) {

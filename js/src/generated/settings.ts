@@ -250,6 +250,8 @@ export interface LimitSettings {
    * The time zone whose days, weeks or months are the windows. Needs a rate by the calendar. Default: `UTC`.
    */
   zone?: string | undefined;
+  /** The share of a window by which at most `retry_after` is later than its end. Default: none. */
+  spread?: Share | undefined;
 }
 
 /** Settings of `bulkhead`. Admits no more at once than it has places. */

@@ -35,6 +35,7 @@ function checkQueue(s: Settings): void {
   if (s.has('wait') && !s.whole('wait')) return;
   if (s.first('wait')) {
     s.refuse('block', 'beside a wait', 'without a wait: a caller that waits does not exceed the rate');
+    s.refuse('spread', 'beside a wait', 'without a wait: a call that waits is served at its turn');
   } else if (!s.means('wait')) {
     for (const name of ['queue', 'order']) {
       s.refuse(
@@ -79,6 +80,9 @@ export function check(s: Settings): void {
   } else if (s.has('burst')) {
     rated &&= s.whole('burst');
     place = 'burst';
+  }
+  if (algorithm !== ALGORITHM_FIXED_WINDOW && (!s.has('algorithm') || s.whole('algorithm'))) {
+    s.refuse('spread', `beside ${ALGORITHMS[algorithm]}`, 'beside fixed-window alone');
   }
   if (rated && algorithm === ALGORITHM_SLIDING_LOG && s.first('rate') > LOG) {
     s.wrong('rate', `a count of at most ${LOG} beside sliding-log, which keeps a mark for each admission`);
