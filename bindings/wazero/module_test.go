@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/tetratelabs/wazero"
 
@@ -91,7 +92,7 @@ func TestCodeClosed(t *testing.T) {
 	if err := code.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.Limiter(limiter.Config{}); !errors.Is(err, host.ErrBroken) {
+	if _, err := m.Limiter(limiter.Config{Count: 1, Period: time.Second}); !errors.Is(err, host.ErrBroken) {
 		t.Errorf("got %v", err)
 	}
 	if err := errors.Join(m.Close(), code.Close()); err != nil {
