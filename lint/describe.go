@@ -3,7 +3,6 @@ package lint
 import (
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/policy/document"
@@ -37,17 +36,4 @@ func (a *analysis) methods(i int) []string {
 		return nil
 	}
 	return methods
-}
-
-// unit names a period in a sentence: the worst minute, the worst 5m.
-func unit(period time.Duration) string {
-	switch period {
-	case time.Second:
-		return "second"
-	case time.Minute:
-		return "minute"
-	case time.Hour:
-		return "hour"
-	}
-	return Duration(period).String()
 }

@@ -1,6 +1,13 @@
 // Runs the simulator. A worker simulates one scenario, or checks one; the page ends it to cancel.
 
-import { type Exports, OVER, SIMULATE_SEED, SLOT_BUFFER, SLOT_SIZE, SLOTS_SIZE } from '../../js/src/generated/abi.js';
+import {
+  type Exports,
+  OVER,
+  SIMULATE_SEED,
+  SLOT_BUFFER,
+  SLOT_SIZE,
+  SLOTS_SIZE,
+} from '../../js/src/generated/abi.js';
 import type { Answer, Order } from './simulator.js';
 
 /** How many events happen between two reports of progress. */
