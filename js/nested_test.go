@@ -100,11 +100,11 @@ func TestNestedAgrees(t *testing.T) {
 		if unlike(t, node, p) == "" {
 			continue
 		}
-		if unlike(t, node, p, later) == "" || moves(t, node, rng, p) {
+		if moves(t, node, rng, p) {
 			ambiguous++
 			continue
 		}
-		p = shrunk(p, func(p nest) bool { return unlike(t, node, p, later) != "" && !moves(t, node, rng, p) })
+		p = shrunk(p, func(p nest) bool { return unlike(t, node, p) != "" && !moves(t, node, rng, p) })
 		t.Fatalf("SLUICE_SEED=%d, case %d:\n%s\n%s", d.Seed, d.Case, p, unlike(t, node, p))
 	}
 	t.Logf("%d of %d cases ambiguous and different", ambiguous, compared)
@@ -267,11 +267,8 @@ func withoutStep(body json.RawMessage, i int) json.RawMessage {
 }
 
 // unlike returns how the two runtimes differ on a program, or nothing.
-func unlike(t *testing.T, node *runtime, p nest, equal ...func(got, want []string) bool) string {
+func unlike(t *testing.T, node *runtime, p nest) string {
 	t.Helper()
-	if len(equal) == 0 {
-		equal = append(equal, slices.Equal[[]string])
-	}
 	var answer struct {
 		Lines map[string][]string
 		Left  int
@@ -293,24 +290,11 @@ func unlike(t *testing.T, node *runtime, p nest, equal ...func(got, want []strin
 	slices.Sort(all)
 	for _, where := range slices.Compact(all) {
 		got, want := compared(where, answer.Lines[where]), compared(where, want[where])
-		if !equal[0](got, want) {
+		if !slices.Equal(got, want) {
 			return fmt.Sprintf("%s, JavaScript:\n%s\nGo:\n%s", where, strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
 	}
 	return ""
-}
-
-// later reports whether lines are equal but for a millisecond more at each: a timer of JavaScript
-// has whole milliseconds, and is one later where the time that is left is a rounding error above one.
-func later(got, want []string) bool {
-	return slices.EqualFunc(got, want, func(got, want string) bool {
-		a, b := strings.Fields(got), strings.Fields(want)
-		return slices.EqualFunc(a, b, func(a, b string) bool {
-			late, errLate := strconv.ParseFloat(a, 64)
-			due, errDue := strconv.ParseFloat(b, 64)
-			return a == b || errLate == nil && errDue == nil && late > due && late-due < float64(len(want))+0.5
-		})
-	})
 }
 
 // compared are the lines of which two runtimes agree. What a guard emits without a key is of

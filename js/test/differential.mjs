@@ -7,6 +7,8 @@ import { createInterface } from 'node:readline';
 import { build } from 'esbuild';
 
 const root = new URL('..', import.meta.url).pathname;
+/** Whether the timers of the sources are exact. */
+let exact = false;
 const { outputFiles } = await build({
   stdin: {
     contents: `
@@ -21,10 +23,13 @@ const { outputFiles } = await build({
       setup({ onResolve, onLoad }) {
         onResolve({ filter: /^inline:/ }, ({ path }) => ({ path: path.slice(7), namespace: 'inline' }));
         // A virtual clock calls back at any mark, and the whole milliseconds of timers are no part of what is compared.
-        onLoad({ filter: /src\/wakes\.ts$/ }, ({ path }) => ({
-          contents: readFileSync(path, 'utf8').replace('Math.ceil(due - clock.now())', 'due - clock.now()'),
-          loader: 'ts',
-        }));
+        onLoad({ filter: /src\/base\/wakes\.ts$/ }, ({ path }) => {
+          const text = readFileSync(path, 'utf8');
+          const contents = text.replace('Math.ceil(due - clock.now())', 'due - clock.now()');
+          if (contents === text) throw new Error('wakes.ts rounds otherwise');
+          exact = true;
+          return { contents, loader: 'ts' };
+        });
         onLoad({ filter: /.*/, namespace: 'inline' }, ({ path }) => ({
           contents: readFileSync(`${root}../wasm/${path}.wasm`),
           loader: 'binary',
@@ -39,6 +44,7 @@ const { outputFiles } = await build({
   format: 'esm',
   target: 'es2022',
 });
+if (!exact) throw new Error('no wakes.ts');
 const sluice = await import(
   `data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString('base64')}`
 );
