@@ -10,4 +10,7 @@
 // A [Pipeline] binds a plan to cells. A call starts as a fastPath, which asks
 // the cells under one lock and covers calls that every cell admits at once and
 // whose function succeeds in time. On anything else a run takes the call over.
+//
+// Where to read: call.go is the way of a call, fastpath.go the fast one, host.go what a plan asks
+// of the runner, cell.go the cells that all calls of a step share, keys.go the cells of keys.
 package runner
