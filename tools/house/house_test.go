@@ -45,7 +45,7 @@ func TestPlaces(t *testing.T) {
 		at("js/src/f.ts", "export { chaos } from 'x';\n"),
 		at("docs/README.md", "About chaos.\n"),
 	})
-	for _, want := range []string{"\tb.go\n\tc.go\n\tjs/src/f.ts\n", "\tdocs/README.md\n"} {
+	for _, want := range []string{"\tb.go\n\tc.go\n\tjs/src/f.ts\n", "\t" + "docs/README.md\n"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in\n%s", want, out.String())
 		}
