@@ -61,7 +61,7 @@ func inherits[S any](t *testing.T, m reducer.Cell[S], err error, a reducer.Actio
 	}
 	fresh := values.AppendState(nil, values.Init(at))
 	if got := values.AppendState(nil, values.Adopt(used, stranger[S]{m}, at, &out)); !bytes.Equal(got, fresh) {
-		t.Errorf("%T: of a machine of another type the state is not that of a new one", m)
+		t.Errorf("%T: the state that came from a machine of another type is not a new one", m)
 	}
 	if got := values.AppendState(nil, values.Adopt(used, m, at, &out)); bytes.Equal(got, fresh) {
 		t.Errorf("%T: of a machine of its own type the state begins anew", m)

@@ -233,7 +233,7 @@ func (h *Host) Tick(went func(*Call)) {
 	}
 	for _, c := range slices.Clone(h.waiting) {
 		// went may have ended other calls that waited.
-		if !slices.Contains(h.waiting, c) {
+		if c.state.Phase != pipeline.Waiting {
 			continue
 		}
 		if w := &c.waits[c.state.At]; (w.turn <= now || w.ends <= now) && h.retry(c, now) {

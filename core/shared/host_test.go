@@ -181,7 +181,7 @@ func TestReservations(t *testing.T) {
 	second, third := begin(one), begin(one)
 	assert.Equal(t, []time.Duration{time.Second, 2 * time.Second}, []time.Duration{turn(second), turn(third)})
 	begin(one)
-	assert.Equal(t, "reject 0 full after 3s", one.lines[len(one.lines)-1], "the queue is that of a process")
+	assert.Equal(t, "reject 0 full after 3s", one.lines[len(one.lines)-1], "each process has its queue")
 	fourth := begin(other)
 	assert.Equal(t, 3*time.Second, turn(fourth))
 

@@ -203,7 +203,7 @@ time. Lines that cannot be read are named, counted and left out.
 
 With --steps it takes the steps of cells that sluice eval --steps wrote again, in new
 cells of the policies of FILE, and names the first step whose effects or state differ:
-exit code 2. --began is that of eval.`,
+exit code 2. --began is the same as for eval.`,
 		Example: `  sluice replay --policy new.yaml trace.ndjson
   sluice replay --policy api.yaml:login --json trace.ndjson.1 trace.ndjson
   sluice replay --policy api.yaml /var/log/nginx/access.log.gz
